@@ -1,0 +1,1 @@
+"""Paddlewheel: water, honey and smoke, coupled to solids of any shape."""

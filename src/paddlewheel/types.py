@@ -1,0 +1,135 @@
+"""The arrays a simulation is made of, and what a step and a solve report."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+AXES = "xyz"
+SIDES = ("-x", "+x", "-y", "+y", "-z", "+z")
+
+
+class Faces(NamedTuple):
+    """One array per axis, at the centres of the faces normal to it.
+
+    x has shape (nx+1, ny, nz), y (nx, ny+1, nz), z (nx, ny, nz+1). Kernels
+    index it by the axis: faces[a].
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A box of cubic cells of size h [m], with its lowest corner at the origin.
+
+    A grid one cell thick (shape[2] == 1) is a two-dimensional scene.
+    """
+
+    shape: tuple[int, int, int]
+    h: float
+
+    @classmethod
+    def from_size(cls, size, cells) -> "Grid":
+        """The grid of a domain `size` [m] with `cells` along its longest side, or (nx, ny, nz) of them.
+
+        The cells are cubes, so every side must be a whole number of them; a
+        two-dimensional scene has nz = 1 and a size in z of one cell.
+        """
+        size = _positive_triple("size", size)
+        if np.ndim(cells) == 0:
+            n = _whole("cells", cells)
+            h = max(size) / n
+            counts = tuple(max(1, round(s / h)) for s in size)
+        else:
+            if len(cells) != 3:
+                raise ValueError(f"cells={cells!r}: expected a number or three of them")
+            counts = tuple(_whole("cells", c) for c in cells)
+            h = max(s / c for s, c in zip(size, counts, strict=True))
+        nearest = tuple(float(f"{c * h:.9g}") for c in counts)
+        if any(abs(s - c * h) > 1e-6 * h for s, c in zip(size, counts, strict=True)):
+            raise ValueError(
+                f"size={size} is not a whole number of cells of {h:.6g} m (cells={cells!r}); the nearest is {nearest}"
+            )
+        return cls(counts, h)
+
+    @property
+    def size(self) -> tuple[float, float, float]:
+        """Length of each side [m]."""
+        return tuple(n * self.h for n in self.shape)
+
+    @property
+    def is_2d(self) -> bool:
+        return self.shape[2] == 1
+
+    @property
+    def node_shape(self) -> tuple[int, int, int]:
+        return tuple(n + 1 for n in self.shape)
+
+    def face_shape(self, axis: int) -> tuple[int, int, int]:
+        return tuple(n + (a == axis) for a, n in enumerate(self.shape))
+
+    def zeros_faces(self, dtype=np.float32) -> Faces:
+        """A field of zeros on the faces."""
+        return Faces(*(np.zeros(self.face_shape(a), dtype) for a in range(3)))
+
+    def cell_points(self) -> np.ndarray:
+        """Cell centres [m], shape (nx, ny, nz, 3)."""
+        return self._points((0.5, 0.5, 0.5), self.shape)
+
+    def face_points(self, axis: int) -> np.ndarray:
+        """Centres of the faces normal to `axis` [m], shape (*face_shape(axis), 3)."""
+        return self._points(tuple(0.5 * (a != axis) for a in range(3)), self.face_shape(axis))
+
+    def node_points(self) -> np.ndarray:
+        """Corners of the cells [m], shape (nx+1, ny+1, nz+1, 3).
+
+        In a 2-D grid both layers lie on the mid-plane of the slab, where shapes are cut.
+        """
+        points = self._points((0.0, 0.0, 0.0), self.node_shape)
+        if self.is_2d:
+            points[..., 2] = 0.5 * self.h
+        return points
+
+    def _points(self, offset, shape) -> np.ndarray:
+        axes = [(np.arange(n) + o) * self.h for n, o in zip(shape, offset, strict=True)]
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+
+
+class Boundary(NamedTuple):
+    """All solids, measured into arrays for one step.
+
+    phi       signed distance to the nearest solid at nodes [m], negative inside, float32
+    open      w, the part of each face's box that is not solid, in [0, 1], float32
+    velocity  the solids' velocity component at each face [m/s], float32
+    """
+
+    phi: np.ndarray
+    open: Faces
+    velocity: Faces
+
+
+class SolveInfo(NamedTuple):
+    """How a linear solve went. residual is max|b − Ap| / max|b|, recomputed from p, not recurred."""
+
+    name: str
+    unknowns: int
+    iterations: int
+    residual: float
+    seconds: float
+    converged: bool
+
+
+def _positive_triple(name, value) -> tuple[float, float, float]:
+    array = np.asarray(value, float)
+    if array.shape != (3,) or not np.all(np.isfinite(array)) or np.any(array <= 0):
+        raise ValueError(f"{name}={value!r}: expected three positive lengths in metres")
+    return tuple(float(v) for v in array)
+
+
+def _whole(name, value) -> int:
+    if isinstance(value, bool) or value != int(value) or value < 1:
+        raise ValueError(f"{name}={value!r}: expected a whole number of at least 1")
+    return int(value)
