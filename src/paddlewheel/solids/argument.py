@@ -1,0 +1,52 @@
+"""What a user passes to a shape, a pose or a scene, checked: errors name the owner, the argument and the value."""
+
+import numpy as np
+
+UNIT_TOLERANCE = 1e-6
+
+
+def number(owner: str, name: str, value) -> float:
+    """A finite number."""
+    return float(_finite(owner, name, value, (), "a finite number"))
+
+
+def positive(owner: str, name: str, value) -> float:
+    """A finite number greater than zero."""
+    result = float(_finite(owner, name, value, (), "a positive number"))
+    if result <= 0:
+        raise ValueError(f"{owner}: {name}={value!r}, expected a positive number")
+    return result
+
+
+def vector(owner: str, name: str, value) -> tuple[float, float, float]:
+    """Three finite numbers."""
+    return tuple(_finite(owner, name, value, (3,), "three finite numbers").tolist())
+
+
+def direction(owner: str, name: str, value) -> tuple[float, float, float]:
+    """Three finite numbers that are not all zero, scaled to length one."""
+    axis = _finite(owner, name, value, (3,), "three finite numbers")
+    largest = np.abs(axis).max()
+    if largest == 0:
+        raise ValueError(f"{owner}: {name}={value!r} has no direction, expected a vector that is not zero")
+    axis = axis / largest  # so that the square of a tiny vector does not vanish
+    return tuple((axis / np.linalg.norm(axis)).tolist())
+
+
+def quaternion(owner: str, name: str, value) -> tuple[float, float, float, float]:
+    """A unit quaternion (w, x, y, z); what rounding left of its length is removed."""
+    q = _finite(owner, name, value, (4,), "a unit quaternion (w, x, y, z)")
+    length = np.linalg.norm(q)
+    if abs(length - 1) > UNIT_TOLERANCE:
+        raise ValueError(f"{owner}: {name}={value!r} has length {length:.7g}, expected a unit quaternion (w, x, y, z)")
+    return tuple((q / length).tolist())
+
+
+def _finite(owner, name, value, shape, expected) -> np.ndarray:
+    try:
+        array = np.asarray(value, np.float64)
+    except (TypeError, ValueError):  # None, text, ragged lists: all the same mistake
+        array = np.array([np.nan])
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"{owner}: {name}={value!r}, expected {expected}")
+    return array

@@ -1,0 +1,73 @@
+"""The distance to a shape at the points of a lattice."""
+
+import numpy as np
+
+from paddlewheel.solids.shapes import CHUNK, Shape
+
+_COARSEST = 8  # steps between the first samples of a costly shape
+
+
+def sample(shape: Shape, axes, band: float = 2.0) -> np.ndarray:
+    """Signed distance [m] at all points (x[i], y[j], z[k]), `axes` = (x, y, z): shape (len(x), len(y), len(z)).
+
+    A costly shape is exact within `band` steps of its surface. Farther away it
+    is interpolated from every second, fourth, … point, with the right sign: a
+    distance changes by no more than the way gone, so a coarse sample clears
+    its surroundings, and only what it does not clear is looked at again.
+    """
+    axes = [np.asarray(axis, np.float64) for axis in axes]
+    if not shape.costly:
+        return _sample_all(shape, axes)
+    stride = _COARSEST
+    knots = [_knots(len(axis), stride) for axis in axes]
+    phi = _sample_all(shape, [axis[k] for axis, k in zip(axes, knots, strict=True)])
+    step = max((np.diff(axis).max() for axis in axes if len(axis) > 1), default=0.0)
+    while stride > 1:
+        diagonal = _diagonal(axes, knots)
+        stride //= 2
+        finer = [_knots(len(axis), stride) for axis in axes]
+        side = np.sign(phi)
+        for a in range(3):
+            phi, side = (_interpolate(field, knots[a], finer[a], a) for field in (phi, side))
+        known = np.ix_(*(np.searchsorted(f, k) for f, k in zip(finer, knots, strict=True)))
+        knots = finer
+        # Interpolation is off by at most half the coarse diagonal, and the next, finer level may start from here
+        # only if all that lies within half a diagonal of its own band is exact.
+        needed = band * step + (diagonal if stride > 1 else 0.5 * diagonal)
+        near = (np.abs(phi) <= needed) | (np.abs(side) < 1)
+        near[known] = False
+        near = np.nonzero(near)
+        phi[near] = shape.distance(np.stack([x[k][i] for x, k, i in zip(axes, knots, near, strict=True)], axis=-1))
+    return phi
+
+
+def _sample_all(shape, axes) -> np.ndarray:
+    """The distance at every point of the lattice, a few planes at a time."""
+    nx, ny, nz = (len(axis) for axis in axes)
+    out = np.empty((nx, ny, nz))
+    planes = max(1, CHUNK // max(1, ny * nz))
+    for start in range(0, nx, planes):
+        points = np.stack(np.meshgrid(axes[0][start : start + planes], *axes[1:], indexing="ij"), axis=-1)
+        out[start : start + planes] = shape.distance(points.reshape(-1, 3)).reshape(points.shape[:3])
+    return out
+
+
+def _knots(n: int, stride: int) -> np.ndarray:
+    """Every stride-th of n indices, and the last."""
+    return np.unique(np.append(np.arange(0, n, stride), n - 1))
+
+
+def _diagonal(axes, knots) -> float:
+    """Longest diagonal of the boxes between knots."""
+    gaps = [np.diff(axis[k]).max() if len(k) > 1 else 0.0 for axis, k in zip(axes, knots, strict=True)]
+    return float(np.linalg.norm(gaps))
+
+
+def _interpolate(values, coarse, fine, axis) -> np.ndarray:
+    """Values at the indices `coarse` along an axis, interpolated linearly to the indices `fine`."""
+    right = np.clip(np.searchsorted(coarse, fine), 1, max(1, len(coarse) - 1))
+    left = right - 1
+    right = np.minimum(right, len(coarse) - 1)
+    t = (fine - coarse[left]) / np.maximum(coarse[right] - coarse[left], 1)
+    t = t.reshape([-1 if a == axis else 1 for a in range(3)])
+    return values.take(left, axis) * (1 - t) + values.take(right, axis) * t

@@ -1,0 +1,271 @@
+"""One multigrid V-cycle in float32, as a preconditioner.
+
+Red-black Gauss–Seidel, SMOOTHING sweeps on the way down and as many in
+reverse order on the way up, so that the cycle is symmetric. The finest level
+is the packed stencil, all coarser ones are graphs (see aggregate), kept end
+to end in shared arrays so that one kernel serves every level.
+
+After a sweep that ends with black, the residual of every black cell is zero,
+and a sweep that begins with black overwrites whatever was there: so only red
+cells are restricted and corrected.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.kernel import kernel, prange
+from paddlewheel.solve.aggregate import from_cells, from_graph
+from paddlewheel.solve.packed import Packed
+from paddlewheel.solve.system import System
+
+SMOOTHING = 3
+DENSE = 64  # a level with no more nodes that have edges is solved by its pseudo-inverse
+
+
+class Coarse(NamedTuple):
+    """All coarse levels end to end.
+
+    levels          (L, 3) int64: first node of a level, its first black one, one past its last
+    start           (n + 1,) int64, neighbour int32, coupling float32: edges
+    inverse         (n,) float32: one over the diagonal; zero at a singular node
+    parent          (n,) int32: node on the next level, −1: none
+    members_start   (n + 1,) int64, members int32: the nodes a node was made of (none on the first level)
+    x, b            (n,) float32: solution and right-hand side
+    dense           int64: the nodes the pseudo-inverse solves for
+    pseudo_inverse  (m, m) float32
+    """
+
+    levels: np.ndarray
+    start: np.ndarray
+    neighbour: np.ndarray
+    coupling: np.ndarray
+    inverse: np.ndarray
+    parent: np.ndarray
+    members_start: np.ndarray
+    members: np.ndarray
+    x: np.ndarray
+    b: np.ndarray
+    dense: np.ndarray
+    pseudo_inverse: np.ndarray
+
+
+class Multigrid:
+    """The hierarchy of a system; called as `multigrid(z, r)` it sets z to about A⁻¹ r."""
+
+    def __init__(self, system: System, packed: Packed):
+        self.packed = packed
+        self.node, first = from_cells(system, packed.layout)
+        self.coarse = _hierarchy(first)
+
+    def __call__(self, z: np.ndarray, r: np.ndarray) -> None:
+        packed = self.packed
+        _cycle(z, r, packed.inverse, packed.lower, self.node, self.coarse, *packed.layout.where)
+
+
+def _hierarchy(graph) -> Coarse:
+    graphs, parents, members = [graph], [], [(np.zeros(len(graph.extra) + 1, np.int64), np.empty(0, np.int32))]
+    while np.count_nonzero(np.diff(graphs[-1].start)) > DENSE:
+        parent, members_start, nodes, graph = from_graph(graphs[-1])
+        parents.append(parent)
+        members.append((members_start, nodes))
+        graphs.append(graph)
+    parents.append(np.full(len(graph.extra), -1, np.int32))
+
+    sizes = np.array([len(g.extra) for g in graphs])
+    firsts = np.cumsum(sizes) - sizes
+    levels = np.array([(f, f + g.reds, f + n) for f, g, n in zip(firsts, graphs, sizes, strict=True)])
+    start = _chained([g.start for g in graphs])
+    neighbour = np.concatenate([g.neighbour + np.int32(f) for g, f in zip(graphs, firsts, strict=True)])
+    coupling = np.concatenate([g.coupling for g in graphs])
+    extra = np.concatenate([g.extra for g in graphs])
+    next_first = np.append(firsts[1:], 0)
+    parent = np.concatenate([np.where(p >= 0, p + f, -1) for p, f in zip(parents, next_first, strict=True)])
+    below = np.append(0, firsts[:-1])
+    nodes = np.concatenate([m[1] + np.int32(f) for m, f in zip(members, below, strict=True)])
+
+    n = int(sizes.sum())
+    inverse = np.empty(n, np.float32)
+    _invert_diagonal(inverse, extra, start, coupling)
+    last = int(firsts[-1])
+    dense = last + np.nonzero(np.diff(graphs[-1].start))[0]
+    return Coarse(
+        levels,
+        start,
+        neighbour,
+        coupling,
+        inverse,
+        parent.astype(np.int32),
+        _chained([m[0] for m in members]),
+        nodes,
+        np.zeros(n, np.float32),
+        np.zeros(n, np.float32),
+        dense,
+        _pseudo_inverse(dense, extra, start, neighbour, coupling),
+    )
+
+
+def _chained(starts) -> np.ndarray:
+    """Offsets of several lists laid end to end."""
+    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(s) for s in starts]))])
+
+
+def _pseudo_inverse(dense, extra, start, neighbour, coupling) -> np.ndarray:
+    """A⁺ over some nodes; diagonal by sums in float64, so that a closed region's constant is an exact null vector."""
+    m = len(dense)
+    index = np.full(len(extra), -1)
+    index[dense] = np.arange(m)
+    A = np.zeros((m, m))
+    for row, node in enumerate(dense):
+        edges = slice(start[node], start[node + 1])
+        np.add.at(A[row], index[neighbour[edges]], -coupling[edges].astype(float))
+        A[row, row] += extra[node] + coupling[edges].astype(float).sum()
+    return np.linalg.pinv(A, rcond=1e-13, hermitian=True).astype(np.float32) if m else np.zeros((0, 0), np.float32)
+
+
+@kernel
+def _invert_diagonal(inverse, extra, start, coupling):
+    for n in prange(inverse.shape[0]):
+        diagonal = np.float64(extra[n])
+        for e in range(start[n], start[n + 1]):
+            diagonal += coupling[e]
+        inverse[n] = 1.0 / diagonal if diagonal > 0.0 else 0.0
+
+
+@kernel(parallel=False)
+def _cycle(z, r, inverse, lower, node, coarse, rows, blocks, stride, pitch):
+    """z = V(r)."""
+    _clear(z, rows, blocks)
+    for _ in range(SMOOTHING):
+        for colour in range(2):
+            _relax(z, r, inverse, lower, rows, blocks, stride, pitch, colour)
+    _restrict_cells(coarse.b, z, r, inverse, lower, node, rows, blocks, stride, pitch)
+    _coarse_cycle(coarse)
+    _prolong_cells(z, coarse.x, node, rows, blocks)
+    for _ in range(SMOOTHING):
+        for colour in range(2):
+            _relax(z, r, inverse, lower, rows, blocks, stride, pitch, 1 - colour)
+
+
+@kernel(parallel=False)
+def _coarse_cycle(coarse):
+    """x = V(b) on the graph levels."""
+    levels = coarse.levels
+    deepest = levels.shape[0] - 1
+    for level in range(levels.shape[0]):
+        first, black, end = levels[level]
+        if level > 0:
+            _restrict(coarse, first, end, levels[level - 1, 1])
+        coarse.x[first:end] = 0.0
+        if level < deepest:
+            for _ in range(SMOOTHING):
+                _relax_nodes(coarse, first, black)
+                _relax_nodes(coarse, black, end)
+    first, black, end = levels[deepest]
+    coarse.x[first:end] = coarse.b[first:end] * coarse.inverse[first:end]
+    for m in range(coarse.dense.shape[0]):
+        total = 0.0
+        for n in range(coarse.dense.shape[0]):
+            total += coarse.pseudo_inverse[m, n] * coarse.b[coarse.dense[n]]
+        coarse.x[coarse.dense[m]] = total
+    for level in range(deepest - 1, -1, -1):
+        first, black, end = levels[level]
+        for n in range(first, black):
+            if coarse.parent[n] >= 0:
+                coarse.x[n] += coarse.x[coarse.parent[n]]
+        for _ in range(SMOOTHING):
+            _relax_nodes(coarse, black, end)
+            _relax_nodes(coarse, first, black)
+
+
+@kernel
+def _relax_nodes(coarse, first, end):
+    """Gauss–Seidel over nodes of one colour."""
+    x, b, inverse = coarse.x, coarse.b, coarse.inverse
+    start, neighbour, coupling = coarse.start, coarse.neighbour, coarse.coupling
+    for n in prange(first, end):
+        total = b[n]
+        for e in range(start[n], start[n + 1]):
+            total += coupling[e] * x[neighbour[e]]
+        x[n] = total * inverse[n]
+
+
+@kernel
+def _restrict(coarse, first, end, black):
+    """b of a level: the sum of the residuals of the red nodes that each node was made of."""
+    x, b, inverse = coarse.x, coarse.b, coarse.inverse
+    start, neighbour, coupling = coarse.start, coarse.neighbour, coarse.coupling
+    for n in prange(first, end):
+        total = np.float32(0.0)
+        for m in range(coarse.members_start[n], coarse.members_start[n + 1]):
+            i = coarse.members[m]
+            if i < black and inverse[i] > 0.0:
+                total += b[i] - x[i] / inverse[i]
+                for e in range(start[i], start[i + 1]):
+                    total += coupling[e] * x[neighbour[e]]
+        b[n] = total
+
+
+@kernel
+def _clear(z, rows, blocks):
+    for block in prange(blocks.shape[0] - 1):
+        for r in range(blocks[block], blocks[block + 1]):
+            z[:, rows[r, 0] + rows[r, 1] : rows[r, 0] + rows[r, 2]] = 0.0
+
+
+@kernel
+def _relax(x, b, inverse, lower, rows, blocks, stride, pitch, colour):
+    """Gauss–Seidel over the cells of one colour."""
+    for block in prange(blocks.shape[0] - 1):
+        other = 1 - colour
+        for r in range(blocks[block], blocks[block + 1]):
+            start = rows[r, 0] + rows[r, 1]
+            _relax_row(
+                x[colour], start, x[other], b[colour], inverse[colour],
+                lower[0, colour], lower[1, colour], lower[2, colour],
+                lower[0, other], lower[1, other], lower[2, other],
+                start, rows[r, 2] - rows[r, 1], stride, pitch, (rows[r, 3] + colour) & 1,
+            )  # fmt: skip
+
+
+@kernel(parallel=False)
+def _relax_row(x, x_start, y, b, inverse, c0, c1, c2, d0, d1, d2, start, count, stride, pitch, shift):
+    """One row of one colour, into x from x_start on: y is the other colour; c and d their lower couplings."""
+    s, p, o, one = np.uint64(stride), np.uint64(pitch), np.uint64(shift), np.uint64(1)
+    for n in range(count):
+        at = np.uint64(start + n)
+        t = b[at] + c0[at] * y[at - s] + d0[at + s] * y[at + s]
+        t += c1[at] * y[at - p] + d1[at + p] * y[at + p]
+        t += c2[at] * y[at + o - one] + d2[at + o] * y[at + o]
+        x[np.uint64(x_start + n)] = t * inverse[at]
+
+
+@kernel
+def _restrict_cells(coarse_b, x, b, inverse, lower, node, rows, blocks, stride, pitch):
+    """b of the first coarse level: the sum of the residuals of each node's red cells."""
+    for n in prange(coarse_b.shape[0]):
+        coarse_b[n] = 0.0
+    for block in prange(blocks.shape[0] - 1):
+        # No two blocks share a node: a block is made of whole coarse rows.
+        relaxed = np.empty(pitch, np.float32)
+        for r in range(blocks[block], blocks[block + 1]):
+            start, count = rows[r, 0] + rows[r, 1], rows[r, 2] - rows[r, 1]
+            _relax_row(
+                relaxed, 0, x[1], b[0], inverse[0],
+                lower[0, 0], lower[1, 0], lower[2, 0], lower[0, 1], lower[1, 1], lower[2, 1],
+                start, count, stride, pitch, rows[r, 3] & 1,
+            )  # fmt: skip
+            for n in range(count):
+                at = start + n
+                if node[0, at] >= 0:
+                    coarse_b[node[0, at]] += (relaxed[n] - x[0, at]) / inverse[0, at]
+
+
+@kernel
+def _prolong_cells(x, coarse_x, node, rows, blocks):
+    """Add the correction to the red cells."""
+    for block in prange(blocks.shape[0] - 1):
+        for r in range(blocks[block], blocks[block + 1]):
+            for at in range(rows[r, 0] + rows[r, 1], rows[r, 0] + rows[r, 2]):
+                if node[0, at] >= 0:
+                    x[0, at] += coarse_x[node[0, at]]

@@ -1,0 +1,173 @@
+"""A system laid out for the machine: red and black cells apart, empty rows left out.
+
+A cell (i, j, k) has the colour (i + j + k) mod 2 (of its padded indices) and
+all its neighbours have the other one. Cells of one colour are stored
+together, so a sweep over a colour reads and writes unit stride: cell k of a
+row is at k // 2 of its colour. One layer of empty cells pads each side, so
+no kernel tests for the ends of the grid.
+
+The rows (i, j, ·) that hold any unknown are listed, with the range of
+unknowns in each; kernels visit only those. Rows are grouped by twos in i and
+j, the rows of one coarse row together, and cut into BLOCKS blocks of about
+the same number of cells. Sums are taken per block and then over the blocks,
+so no result depends on the number of threads.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.kernel import kernel, prange
+from paddlewheel.solve.system import System
+
+BLOCKS = 64
+
+
+class Layout(NamedTuple):
+    """Where the cells of a system are.
+
+    rows    (n, 6) int64: position of the row's start, first and last half index (exclusive),
+            i + j (padded), i, j (padded)
+    blocks  (BLOCKS + 1,) int64: ranges of rows, of about equal work, whole coarse rows each
+    shape   of the system
+    stride  distance between rows that are neighbours in i; `pitch`, in j
+    size    of one colour's array
+    """
+
+    rows: np.ndarray
+    blocks: np.ndarray
+    shape: tuple[int, int, int]
+    stride: int
+    pitch: int
+    size: int
+
+    @property
+    def where(self):
+        """What a kernel needs to find cells: (rows, blocks, stride, pitch)."""
+        return self.rows, self.blocks, self.stride, self.pitch
+
+    def zeros(self, dtype) -> np.ndarray:
+        """A vector: one value per cell, by colour. Pages of rows that are never touched cost nothing."""
+        return np.zeros((2, self.size), dtype)
+
+    def full(self, value, dtype) -> np.ndarray:
+        return np.full((2, self.size), value, dtype)
+
+
+class Packed(NamedTuple):
+    """The matrix and right-hand side of a system in a layout.
+
+    lower    (3, 2, size) float32: coupling of each cell over its lower face, by axis and colour
+    extra    (2, size) float64
+    inverse  (2, size) float32: one over the diagonal; zero where there is no unknown or a singular one
+    rhs      (2, size) float64
+    """
+
+    layout: Layout
+    lower: np.ndarray
+    extra: np.ndarray
+    inverse: np.ndarray
+    rhs: np.ndarray
+
+
+def pack(system: System) -> Packed:
+    """Lay out a system."""
+    layout = _layout(system.unknown)
+    lower = np.zeros((3, 2, layout.size), np.float32)
+    extra, rhs = layout.zeros(np.float64), layout.zeros(np.float64)
+    inverse = layout.zeros(np.float32)
+    _pack(lower, extra, rhs, inverse, *layout.where, *system)
+    return Packed(layout, lower, extra, inverse, rhs)
+
+
+def pack_field(layout: Layout, field: np.ndarray) -> np.ndarray:
+    """A field at cells as a vector."""
+    vector = layout.zeros(np.float64)
+    _move(vector, np.ascontiguousarray(field, np.float64), *layout.where, True)
+    return vector
+
+
+def unpack_field(layout: Layout, vector: np.ndarray) -> np.ndarray:
+    """A vector as a field at cells, zero where there is no unknown."""
+    field = np.zeros(layout.shape)
+    _move(vector, field, *layout.where, False)
+    return field
+
+
+def _layout(unknown: np.ndarray) -> Layout:
+    n0, n1, n2 = unknown.shape
+    pitch = ((n2 + 2) // 2 + 8) // 8 * 8  # room for the neighbours of the last cell of either colour
+    stride = (n1 + 2) * pitch
+    spans = np.empty((n0, n1, 2), np.int32)
+    _spans(spans, unknown)
+    i, j = np.nonzero(spans[..., 1] > 0)
+    order = np.lexsort((j & 1, i & 1, j >> 1, i >> 1))
+    i, j = i[order], j[order]
+    first, last = spans[i, j].T.astype(np.int64)
+    i, j = i + 1, j + 1
+    rows = np.stack([i * stride + j * pitch, (first + 1) // 2, last // 2 + 1, i + j, i, j], axis=1)
+
+    # A block ends only where a coarse row does.
+    coarse = ((i - 1) >> 1) * (n1 + 1) + ((j - 1) >> 1)
+    ends = np.append(np.nonzero(np.diff(coarse))[0] + 1, len(rows))
+    work = np.append(0, np.cumsum(rows[:, 2] - rows[:, 1]))
+    wanted = work[-1] * np.arange(1, BLOCKS) / BLOCKS
+    cuts = ends[np.searchsorted(work[ends], wanted)] if len(rows) else np.zeros(BLOCKS - 1, np.int64)
+    blocks = np.concatenate([[0], cuts, [len(rows)]]).astype(np.int64)
+    return Layout(np.ascontiguousarray(rows), blocks, unknown.shape, stride, pitch, (n0 + 2) * stride)
+
+
+@kernel(parallel=False)
+def place(i, j, k, stride, pitch):
+    """Colour and position of cell (i, j, k)."""
+    return (i + j + k + 3) & 1, (i + 1) * stride + (j + 1) * pitch + ((k + 1) >> 1)
+
+
+@kernel
+def _spans(spans, unknown):
+    """First unknown of each row and one past the last; (0, 0) where there is none."""
+    for i in prange(unknown.shape[0]):
+        for j in range(unknown.shape[1]):
+            first, last = 0, 0
+            for k in range(unknown.shape[2]):
+                if unknown[i, j, k]:
+                    if last == 0:
+                        first = k
+                    last = k + 1
+            spans[i, j, 0], spans[i, j, 1] = first, last
+
+
+@kernel
+def _pack(lower, extra, rhs, inverse, rows, blocks, stride, pitch, coupling, e, b, unknown):
+    n2 = unknown.shape[2]
+    for block in prange(blocks.shape[0] - 1):
+        for r in range(blocks[block], blocks[block + 1]):
+            i, j = rows[r, 4] - 1, rows[r, 5] - 1
+            for k in range(max(2 * rows[r, 1] - 1, 0), min(2 * rows[r, 2] - 1, n2)):
+                if unknown[i, j, k]:
+                    colour, at = place(i, j, k, stride, pitch)
+                    c0, c1, c2 = coupling[0][i, j, k], coupling[1][i, j, k], coupling[2][i, j, k]
+                    lower[0, colour, at] = c0
+                    lower[1, colour, at] = c1
+                    lower[2, colour, at] = c2
+                    extra[colour, at] = e[i, j, k]
+                    rhs[colour, at] = b[i, j, k]
+                    diagonal = e[i, j, k] + c0 + c1 + c2
+                    diagonal += coupling[0][i + 1, j, k] + coupling[1][i, j + 1, k] + coupling[2][i, j, k + 1]
+                    if diagonal > 0.0:
+                        inverse[colour, at] = 1.0 / diagonal
+
+
+@kernel
+def _move(vector, field, rows, blocks, stride, pitch, into):
+    """Copy a field into a vector, or the vector's unknowns back into the field."""
+    n2 = field.shape[2]
+    for block in prange(blocks.shape[0] - 1):
+        for r in range(blocks[block], blocks[block + 1]):
+            i, j = rows[r, 4] - 1, rows[r, 5] - 1
+            for k in range(max(2 * rows[r, 1] - 1, 0), min(2 * rows[r, 2] - 1, n2)):
+                colour, at = place(i, j, k, stride, pitch)
+                if into:
+                    vector[colour, at] = field[i, j, k]
+                else:
+                    field[i, j, k] = vector[colour, at]
