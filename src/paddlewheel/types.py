@@ -39,7 +39,8 @@ class Grid:
         two-dimensional scene has nz = 1 and a size in z of one cell.
         """
         size = _positive_triple("size", size)
-        if np.ndim(cells) == 0:
+        cells = cells.tolist() if isinstance(cells, np.ndarray) else cells
+        if not isinstance(cells, tuple | list):
             n = _whole("cells", cells)
             h = max(size) / n
             counts = tuple(max(1, round(s / h)) for s in size)
@@ -123,13 +124,20 @@ class SolveInfo(NamedTuple):
 
 
 def _positive_triple(name, value) -> tuple[float, float, float]:
-    array = np.asarray(value, float)
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):  # text, ragged lists
+        array = np.array(np.nan)
     if array.shape != (3,) or not np.all(np.isfinite(array)) or np.any(array <= 0):
         raise ValueError(f"{name}={value!r}: expected three positive lengths in metres")
-    return tuple(float(v) for v in array)
+    return tuple(array.tolist())
 
 
 def _whole(name, value) -> int:
-    if isinstance(value, bool) or value != int(value) or value < 1:
-        raise ValueError(f"{name}={value!r}: expected a whole number of at least 1")
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not 1 <= value <= _MOST_CELLS or value != int(value):
+        raise ValueError(f"{name}={value!r}: expected a whole number from 1 to {_MOST_CELLS}")
     return int(value)
+
+
+_MOST_CELLS = 2**31 - 1  # along one side; what fits memory is far less, and known to the scene

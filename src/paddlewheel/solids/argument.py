@@ -1,5 +1,7 @@
 """What a user passes to a shape, a pose or a scene, checked: errors name the owner, the argument and the value."""
 
+from difflib import get_close_matches
+
 import numpy as np
 
 UNIT_TOLERANCE = 1e-6
@@ -40,6 +42,15 @@ def quaternion(owner: str, name: str, value) -> tuple[float, float, float, float
     if abs(length - 1) > UNIT_TOLERANCE:
         raise ValueError(f"{owner}: {name}={value!r} has length {length:.7g}, expected a unit quaternion (w, x, y, z)")
     return tuple((q / length).tolist())
+
+
+def choice(owner: str, name: str, value, choices) -> str:
+    """One of a few names."""
+    if not isinstance(value, str) or value not in choices:
+        close = get_close_matches(str(value), choices, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"{owner}: {name}={value!r}, expected one of {', '.join(map(repr, choices))}{hint}")
+    return value
 
 
 def _finite(owner, name, value, shape, expected) -> np.ndarray:

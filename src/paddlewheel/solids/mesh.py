@@ -94,7 +94,10 @@ def _read(path) -> tuple[np.ndarray, np.ndarray]:
 
 def _checked(name, vertices, faces) -> tuple[np.ndarray, np.ndarray]:
     """Contiguous arrays of finite vertices and of triangles that exist."""
-    vertices, faces = np.array(vertices, np.float64, order="C"), np.asarray(faces)
+    try:
+        vertices, faces = np.array(vertices, np.float64, order="C"), np.asarray(faces)
+    except (TypeError, ValueError) as error:  # text, ragged lists
+        raise ValueError(f"{name}: vertices and faces are not arrays of numbers: {error}") from error
     if vertices.size == 0 or faces.size == 0:
         raise ValueError(f"{name}: empty, with {len(vertices)} vertices and {len(faces)} faces")
     if vertices.ndim != 2 or vertices.shape[1] != 3:

@@ -34,7 +34,7 @@ def sample(shape: Shape, axes, band: float = 2.0) -> np.ndarray:
         # Interpolation is off by at most half the coarse diagonal, and the next, finer level may start from here
         # only if all that lies within half a diagonal of its own band is exact.
         needed = band * step + (diagonal if stride > 1 else 0.5 * diagonal)
-        near = (np.abs(phi) <= needed) | (np.abs(side) < 1)
+        near = (np.abs(phi) <= needed) | (np.abs(side) < 1 - 1e-9)
         near[known] = False
         near = np.nonzero(near)
         phi[near] = shape.distance(np.stack([x[k][i] for x, k, i in zip(axes, knots, near, strict=True)], axis=-1))

@@ -25,6 +25,9 @@ from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.packed import Layout, place
 from paddlewheel.solve.system import System
 
+WEAK = 0.02  # a coupling below this share of the weaker end's sum does not join two cells
+ENOUGH = 0.6  # a level that keeps more than this share of the nodes is made again with weak couplings joining
+
 
 class Graph(NamedTuple):
     """One coarse level, its red nodes first.
@@ -73,7 +76,10 @@ def from_graph(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, Graph]
     shape = _halved(graph.shape)
     order, groups = _grouped(graph.cell, graph.start, np.array(shape))
     parent = np.full(len(graph.extra), -1, np.int32)
-    counts = _split_nodes(parent, order, groups, graph.cell, graph.start, graph.neighbour)
+    for weak in (WEAK, 0.0):
+        counts = _split_nodes(parent, order, groups, graph.cell, graph.start, graph.neighbour, graph.coupling, weak)
+        if counts.sum() < ENOUGH * len(order):
+            break
     reds, n = int(counts[0]), int(counts.sum())
     members_start, members, cell, extra = _number_nodes(parent, order, groups, graph.cell, graph.extra, reds, n)
     start, neighbour, coupling = _join_nodes(parent, members_start, members, graph.start, graph.neighbour, graph.coupling)
@@ -107,7 +113,7 @@ def _split_cells(node, counts, rows, blocks, stride, pitch, coupling, unknown):
     """Number the connected parts of each 2×2×2 aggregate, red and black apart, from zero in each block."""
     n0, n1, n2 = unknown.shape
     for block in prange(blocks.shape[0] - 1):
-        label, member = np.empty(8, np.int64), np.empty(8, np.int64)
+        label, member, degree = np.empty(8, np.int64), np.empty(8, np.int64), np.empty(8, np.float32)
         r, reds, blacks = blocks[block], 0, 0
         while r < blocks[block + 1]:
             I, J = (rows[r, 4] - 1) >> 1, (rows[r, 5] - 1) >> 1
@@ -115,8 +121,9 @@ def _split_cells(node, counts, rows, blocks, stride, pitch, coupling, unknown):
             for K in range(low, min(high, (n2 + 1) >> 1)):
                 for q in range(8):
                     i, j, k = 2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1)
-                    inside = i < n0 and j < n1 and k < n2 and unknown[i, j, k] and _degree(coupling, i, j, k) > 0.0
-                    label[q] = q if inside else -1
+                    inside = i < n0 and j < n1 and k < n2 and unknown[i, j, k]
+                    degree[q] = _degree(coupling, i, j, k) if inside else 0.0
+                    label[q] = q if degree[q] > 0.0 else -1
                 changed = True
                 while changed:
                     changed = False
@@ -125,7 +132,7 @@ def _split_cells(node, counts, rows, blocks, stride, pitch, coupling, unknown):
                         for q in range(8):
                             if q & bit and label[q] != label[q - bit] and label[q] >= 0 and label[q - bit] >= 0:
                                 i, j, k = 2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1)
-                                if coupling[a][i, j, k] > 0.0:
+                                if coupling[a][i, j, k] > WEAK * min(degree[q], degree[q - bit]):
                                     label[q] = label[q - bit] = min(label[q], label[q - bit])
                                     changed = True
                 parity = (I + J + K) & 1
@@ -161,42 +168,48 @@ def _join_cells(degree, neighbour, coupling, start, node, rows, blocks, stride, 
     n0, n1, n2 = unknown.shape
     writing = neighbour.shape[0] > 0
     for block in prange(blocks.shape[0] - 1):
-        own, to, weight = np.empty(24, np.int64), np.empty(24, np.int64), np.empty(24, np.float64)
+        own, to, weight = np.empty(48, np.int64), np.empty(48, np.int64), np.empty(48, np.float64)
         r = blocks[block]
         while r < blocks[block + 1]:
             I, J = (rows[r, 4] - 1) >> 1, (rows[r, 5] - 1) >> 1
             r, low, high = _group_end(rows, r)
             for K in range(low, min(high, (n2 + 1) >> 1)):
                 edges = 0
-                for a in range(3):
-                    d0, d1, d2 = a == 0, a == 1, a == 2
-                    for q in range(8):
-                        i, j, k = 2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1)
-                        if i >= n0 or j >= n1 or k >= n2 or not unknown[i, j, k]:
-                            continue
-                        side = 1 if q & (4 >> a) else 0  # the cell's outer face along this axis
-                        w = c[a][i + (d0 and side), j + (d1 and side), k + (d2 and side)]
+                for q in range(8):
+                    i, j, k = 2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1)
+                    if i >= n0 or j >= n1 or k >= n2 or not unknown[i, j, k]:
+                        continue
+                    colour, at = place(i, j, k, stride, pitch)
+                    mine = node[colour, at]
+                    for side in range(6):
+                        a, up = side >> 1, side & 1
+                        d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
+                        w = c[a][i + d0 * up, j + d1 * up, k + d2 * up]
                         if w > 0.0:
-                            step = 2 * side - 1
-                            colour, at = place(i, j, k, stride, pitch)
-                            other, there = place(i + d0 * step, j + d1 * step, k + d2 * step, stride, pitch)
-                            mine, theirs = node[colour, at], node[other, there]
-                            e = 0
-                            while e < edges and (own[e] != mine or to[e] != theirs):
-                                e += 1
-                            if e == edges:
-                                own[e], to[e], weight[e] = mine, theirs, 0.0
-                                edges += 1
-                                if not writing:
-                                    degree[mine] += 1
-                            weight[e] += 0.5 * w
-                if writing:
-                    for e in range(edges):
+                            step = 2 * up - 1
+                            theirs = node[1 - colour, at + d0 * step * stride + d1 * step * pitch + d2 * _hop(k, up)]
+                            if theirs != mine:
+                                e = 0
+                                while e < edges and (own[e] != mine or to[e] != theirs):
+                                    e += 1
+                                if e == edges:
+                                    own[e], to[e], weight[e] = mine, theirs, 0.0
+                                    edges += 1
+                                weight[e] += 0.5 * w
+                for e in range(edges):
+                    if writing:
                         # degree counts down, so that edges fill their node's range from its end
-                        mine = own[e]
-                        degree[mine] -= 1
-                        neighbour[start[mine] + degree[mine]] = to[e]
-                        coupling[start[mine] + degree[mine]] = weight[e]
+                        degree[own[e]] -= 1
+                        neighbour[start[own[e]] + degree[own[e]]] = to[e]
+                        coupling[start[own[e]] + degree[own[e]]] = weight[e]
+                    else:
+                        degree[own[e]] += 1
+
+
+@kernel(parallel=False)
+def _hop(k, up):
+    """From the half index of cell k to that of k + 1 (up) or k − 1."""
+    return ((k + 2 * up) >> 1) - ((k + 1) >> 1)
 
 
 @kernel(parallel=False)
@@ -228,27 +241,30 @@ def _grouped(cell, start, shape):
 
 
 @kernel(parallel=False)
-def _split_nodes(parent, order, groups, cell, start, neighbour):
+def _split_nodes(parent, order, groups, cell, start, neighbour, coupling, weak):
     """Set each node's parent to the least node of its connected part; count the parts, red and black."""
     counts = np.zeros(2, np.int64)
+    degree = np.zeros(cell.shape[0], np.float32)
+    for n in range(cell.shape[0]):
+        for e in range(start[n], start[n + 1]):
+            degree[n] += coupling[e]
     for g in range(groups.shape[0] - 1):
         nodes = order[groups[g] : groups[g + 1]]
         for n in nodes:
             parent[n] = n
+        I, J, K = cell[nodes[0], 0] >> 1, cell[nodes[0], 1] >> 1, cell[nodes[0], 2] >> 1
         changed = True
         while changed:
             changed = False
             for n in nodes:
                 for e in range(start[n], start[n + 1]):
                     m = neighbour[e]
-                    same = (cell[m] >> 1 == cell[n] >> 1).all()
-                    if same and parent[m] < parent[n]:
-                        parent[n] = parent[m]
+                    same = cell[m, 0] >> 1 == I and cell[m, 1] >> 1 == J and cell[m, 2] >> 1 == K
+                    if same and parent[m] != parent[n] and coupling[e] > weak * min(degree[m], degree[n]):
+                        parent[n] = parent[m] = min(parent[n], parent[m])
                         changed = True
-        first = nodes[0]
-        parity = ((cell[first, 0] >> 1) + (cell[first, 1] >> 1) + (cell[first, 2] >> 1)) & 1
         for n in nodes:
-            counts[parity] += parent[n] == n
+            counts[(I + J + K) & 1] += parent[n] == n
     return counts
 
 

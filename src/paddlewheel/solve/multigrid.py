@@ -111,16 +111,19 @@ def _chained(starts) -> np.ndarray:
 
 
 def _pseudo_inverse(dense, extra, start, neighbour, coupling) -> np.ndarray:
-    """A⁺ over some nodes; diagonal by sums in float64, so that a closed region's constant is an exact null vector."""
+    """A⁺ over some nodes, built so that the constant of a closed region is a null vector to the last digit."""
     m = len(dense)
+    if m == 0:
+        return np.zeros((0, 0), np.float32)
     index = np.full(len(extra), -1)
     index[dense] = np.arange(m)
-    A = np.zeros((m, m))
+    W = np.zeros((m, m))
     for row, node in enumerate(dense):
         edges = slice(start[node], start[node + 1])
-        np.add.at(A[row], index[neighbour[edges]], -coupling[edges].astype(float))
-        A[row, row] += extra[node] + coupling[edges].astype(float).sum()
-    return np.linalg.pinv(A, rcond=1e-13, hermitian=True).astype(np.float32) if m else np.zeros((0, 0), np.float32)
+        np.add.at(W[row], index[neighbour[edges]], coupling[edges].astype(float))
+    W = 0.5 * (W + W.T)  # the two ends of an edge were summed in different orders
+    A = np.diag(W.sum(axis=1) + extra[dense]) - W
+    return np.linalg.pinv(A, rcond=1e-13, hermitian=True).astype(np.float32)
 
 
 @kernel

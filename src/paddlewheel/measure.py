@@ -1,0 +1,183 @@
+"""The one place that sees both solids and grid: shapes and motions become arrays, once per step."""
+
+import numpy as np
+
+from paddlewheel.grid.fractions import open_fractions
+from paddlewheel.scene import Liquid, Solid, label
+from paddlewheel.solids.sample import sample
+from paddlewheel.solids.shapes import Moved
+from paddlewheel.types import AXES, Boundary, Faces, Grid
+
+MARGIN = 3  # cells around a moving solid in which it is measured; beyond, the distance to its box is a bound
+
+
+class Solids:
+    """The solids of a scene on a grid, measured anew for each step.
+
+    Static solids are measured once; each moving one only in its bounding box
+    and a few cells around it. Of `items` only the solids count, and errors
+    name them by their place among the items.
+    """
+
+    def __init__(self, grid: Grid, items, weights: str = "area", open_sides=frozenset()):
+        solids = [(label(i, item), item) for i, item in enumerate(items) if isinstance(item, Solid)]
+        self.grid, self.weights, self.open_sides = grid, weights, frozenset(open_sides)
+        self._moving = [(name, solid) for name, solid in solids if solid.motion is not None]
+        self._phi = _union(grid, _node_axes(grid), [solid.shape for _, solid in solids if solid.motion is None])
+        self._open = open_fractions(self._phi, weights)
+        self._static = None if self._moving else self._closed(self._phi, self._open, grid.zeros_faces())
+
+    def measure(self, time: float) -> Boundary:
+        """The boundary at a time [s]. Its arrays are shared between steps if nothing moves: not to be written to."""
+        if self._static is not None:
+            return self._static
+        grid = self.grid
+        phi, open = self._phi.copy(), Faces(*(w.copy() for w in self._open))
+        velocity, nearest = grid.zeros_faces(), None
+        if len(self._moving) > 1:
+            nearest = Faces(*(np.full(grid.face_shape(a), np.inf, np.float32) for a in range(3)))
+        boxes = []
+        for name, solid in self._moving:
+            pose = solid.pose(time, name)
+            shape = Moved(solid.shape, pose)
+            box = _box(grid, shape.bounds())
+            within = _add(phi, grid, shape, box)
+            if within is not None:
+                self._carry(velocity, nearest, within, pose, box)
+                boxes.append(box)
+        for box in boxes:
+            self._reopen(open, phi, box)
+        return self._closed(phi, open, velocity)
+
+    def _carry(self, velocity, nearest, within, pose, box) -> None:
+        """Give the faces in a box the velocity of the solid in it [m/s], where no other is nearer.
+
+        within is the solid's distance at the nodes of the box. Along axis a,
+
+            u_a = v_a + ω_b (x_c − p_c) − ω_c (x_b − p_b) ,      (a, b, c) cyclic
+        """
+        for a in range(2 if self.grid.is_2d else 3):
+            faces = _faces_of(box, a)
+            distance = _to_faces(within, a)
+            mine = distance <= _to_faces(self._phi[box], a)
+            if nearest is not None:
+                mine &= distance < nearest[a][faces]
+                nearest[a][faces][mine] = distance[mine]
+            b, c = (a + 1) % 3, (a + 2) % 3
+            x = _face_axes(self.grid, a)
+            arm = {d: _along(d, x[d][faces[d]] - pose.position[d]) for d in (b, c)}
+            u = pose.velocity[a] + pose.angular_velocity[b] * arm[c] - pose.angular_velocity[c] * arm[b]
+            velocity[a][faces] = np.where(mine, u, velocity[a][faces])
+
+    def _reopen(self, open, phi, box) -> None:
+        """Recompute w in a box, up to its last layer: that one's staggered boxes reach beyond."""
+        inner = open_fractions(np.ascontiguousarray(phi[box]), self.weights)
+        for a in range(3):
+            faces = _faces_of(box, a)
+            kept, target = [], []
+            for d, n in enumerate(self.grid.face_shape(a)):
+                first, last = faces[d].start, faces[d].stop
+                low, high = int(first > 0), int(last < n)
+                kept.append(slice(low, last - first - high))
+                target.append(slice(first + low, last - high))
+            open[a][tuple(target)] = inner[a][tuple(kept)]
+
+    def _closed(self, phi, open, velocity) -> Boundary:
+        """The boundary with walls on the sides that are not open.
+
+        A solid may reach through a wall. What it carries through such a face,
+        (1 − w) u before the wall closed it, is still carried: u becomes (1 − w) u.
+        """
+        open = Faces(*(w.copy() for w in open)) if open is self._open else open
+        for a in range(3):
+            for sign, index in (("-", 0), ("+", -1)):
+                if sign + AXES[a] in self.open_sides and not (self.grid.is_2d and a == 2):
+                    continue
+                side = tuple(index if d == a else slice(None) for d in range(3))
+                velocity[a][side] *= 1 - open[a][side]
+                open[a][side] = 0
+        return Boundary(phi, open, velocity)
+
+
+def measure(grid: Grid, items, time: float = 0.0, weights: str = "area", open_sides=frozenset()) -> Boundary:
+    """All solids among `items` at one time [s], as arrays. For several times, keep a `Solids`."""
+    return Solids(grid, items, weights, open_sides).measure(time)
+
+
+def liquid_distance(grid: Grid, items) -> np.ndarray:
+    """Signed distance to the liquids among `items` [m] at cell centres, shape (nx, ny, nz), float32."""
+    axes = [(np.arange(n) + 0.5) * grid.h for n in grid.shape]
+    return _union(grid, axes, [item.shape for item in items if isinstance(item, Liquid)])
+
+
+def _union(grid, axes, shapes) -> np.ndarray:
+    """Distance to the nearest of the shapes at the points of a lattice, float32; two domain diagonals if there is none.
+
+    A 2-D scene is one plane: it is sampled once and repeated.
+    """
+    counts = tuple(len(axis) for axis in axes)
+    axes = [*axes[:2], axes[2][:1]] if grid.is_2d else axes
+    phi = np.full([len(axis) for axis in axes], 2 * np.linalg.norm(grid.size))
+    for shape in shapes:
+        np.minimum(phi, sample(shape, axes), out=phi)
+    return np.ascontiguousarray(np.broadcast_to(phi, counts), np.float32)
+
+
+def _add(phi, grid, shape, box) -> np.ndarray | None:
+    """Unite φ at nodes with a shape; its own distance at the nodes of the box, or None if that misses the grid.
+
+    Beyond the box the distance to the shape's bounds is a bound from below, and enough: the surface is far.
+    """
+    axes = _node_axes(grid)
+    low, high = shape.bounds()
+    gaps = [
+        _along(d, np.maximum(np.maximum(low[d] - x, x - high[d]), 0).astype(np.float32)) for d, x in enumerate(axes)
+    ]
+    before = phi[box].copy()
+    np.minimum(phi, np.sqrt(gaps[0] ** 2 + (gaps[1] ** 2 + gaps[2] ** 2)), out=phi)
+    if min(before.shape) < 2:
+        return None
+    within = _union(grid, [x[s] for x, s in zip(axes, box, strict=True)], [shape])
+    phi[box] = np.minimum(before, within)
+    return within
+
+
+def _box(grid, bounds) -> tuple[slice, slice, slice]:
+    """The nodes within MARGIN cells of a bounding box, as slices; in 2-D both layers."""
+    low, high = (np.clip(np.nan_to_num(corner / grid.h), -1e9, 1e9) for corner in bounds)
+    starts = np.floor(low).astype(int) - MARGIN
+    stops = np.ceil(high).astype(int) + MARGIN + 1
+    box = [slice(*np.clip((s, e), 0, n).tolist()) for s, e, n in zip(starts, stops, grid.node_shape, strict=True)]
+    return (*box[:2], slice(0, 2)) if grid.is_2d else tuple(box)
+
+
+def _faces_of(box, axis) -> tuple[slice, slice, slice]:
+    """The faces normal to an axis between the nodes of a box."""
+    return tuple(slice(s.start, s.stop - (d != axis)) for d, s in enumerate(box))
+
+
+def _to_faces(phi, axis) -> np.ndarray:
+    """Mean over the four nodes of each face normal to an axis."""
+    for d in range(3):
+        if d != axis:
+            low, high = (tuple(s if e == d else slice(None) for e in range(3)) for s in (slice(-1), slice(1, None)))
+            phi = 0.5 * (phi[low] + phi[high])
+    return phi
+
+
+def _node_axes(grid) -> list[np.ndarray]:
+    """Coordinates of the nodes along each axis [m]; in 2-D both layers lie on the mid-plane, where shapes are cut."""
+    axes = [np.arange(n) * grid.h for n in grid.node_shape]
+    if grid.is_2d:
+        axes[2] = np.full(2, 0.5 * grid.h)
+    return axes
+
+
+def _face_axes(grid, axis) -> list[np.ndarray]:
+    """Coordinates of the centres of the faces normal to an axis, along each axis [m]."""
+    return [(np.arange(n) + 0.5 * (d != axis)) * grid.h for d, n in enumerate(grid.face_shape(axis))]
+
+
+def _along(axis, values) -> np.ndarray:
+    """One value per index along an axis, shaped to broadcast over the grid."""
+    return values.reshape([-1 if d == axis else 1 for d in range(3)])
