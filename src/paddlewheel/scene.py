@@ -18,8 +18,8 @@ from paddlewheel.types import SIDES, Grid
 SOLVERS = ("multigrid", "mic")
 WALLS = ("free-slip", "no-slip")
 
-# Memory a step needs for each cell of the grid, liquid or not: the fields and the boundary (60 bytes), the pressure
-# solve in float64 (80), its float32 hierarchy (60), and what sampling and assembly hold for a moment (56).
+# Memory a step needs for each cell of the grid, liquid or not. An estimate from the arrays there are: fields and
+# boundary (60 bytes), pressure solve in float64 (80), its float32 hierarchy (60), what measuring holds meanwhile (56).
 BYTES_PER_CELL = 256
 
 
@@ -113,7 +113,8 @@ class Scene:
 
     def __post_init__(self):
         _check_memory(self.grid)
-        argument.vector("Scene", "gravity", self.gravity)
+        object.__setattr__(self, "size", tuple(float(side) for side in self.size))
+        object.__setattr__(self, "gravity", argument.vector("Scene", "gravity", self.gravity))
         argument.positive("Scene", "density", self.density)
         argument.positive("Scene", "fps", self.fps)
         argument.choice("Scene", "walls", self.walls, WALLS)

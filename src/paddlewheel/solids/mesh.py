@@ -12,9 +12,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from paddlewheel.solids.shapes import Shape
 
@@ -208,6 +205,10 @@ def _openings(vertices, faces, welded) -> tuple[int, float]:
 
 def _rims(ends, crack) -> np.ndarray:
     """Numbers the connected rims; edge i runs from ends[i] to ends[i + n/2], and points closer than `crack` connect."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
     n = len(ends) // 2
     close = cKDTree(ends).query_pairs(crack, output_type="ndarray")
     i, j = np.concatenate([np.arange(n), close[:, 0]]), np.concatenate([np.arange(n, 2 * n), close[:, 1]])

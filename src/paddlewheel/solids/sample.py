@@ -26,15 +26,14 @@ def sample(shape: Shape, axes, band: float = 2.0) -> np.ndarray:
         diagonal = _diagonal(axes, knots)
         stride //= 2
         finer = [_knots(len(axis), stride) for axis in axes]
-        side = np.sign(phi)
         for a in range(3):
-            phi, side = (_interpolate(field, knots[a], finer[a], a) for field in (phi, side))
+            phi = _interpolate(phi, knots[a], finer[a], a)
         known = np.ix_(*(np.searchsorted(f, k) for f, k in zip(finer, knots, strict=True)))
         knots = finer
         # Interpolation is off by at most half the coarse diagonal, and the next, finer level may start from here
         # only if all that lies within half a diagonal of its own band is exact.
         needed = band * step + (diagonal if stride > 1 else 0.5 * diagonal)
-        near = (np.abs(phi) <= needed) | (np.abs(side) < 1 - 1e-9)
+        near = np.abs(phi) <= needed
         near[known] = False
         near = np.nonzero(near)
         phi[near] = shape.distance(np.stack([x[k][i] for x, k, i in zip(axes, knots, near, strict=True)], axis=-1))

@@ -9,9 +9,15 @@ Nodes that share a coarse cell are never joined by an edge, or they would be
 one node; so every edge leads to a neighbouring cell, and the parity of the
 cell still colours the graph red and black on every level.
 
-The coarse operator is half the Galerkin one, coupling = ½ Σ c over the fine
-faces between two nodes and extra = ½ Σ e: with piecewise-constant transfer
-the Galerkin operator is too stiff by exactly two, in 2-D and in 3-D.
+With piecewise-constant transfer the Galerkin operator is too stiff: by two in
+open water, where the pressure drops evenly along the way between two coarse
+centres, but not at all where it drops at one weak link. So each fine face
+counts as resistances in series: the face, and on either side half a cell as
+conductive as the strongest coupling s of that cell,
+
+    coupling = Σ_f 1 / (1/c_f + ½/s_i + ½/s_j),      extra = Σ_i 1 / (1/e_i + ½/s_i)
+
+which is ½ c where all are equal and c at a weak link.
 
 A node without edges is solved exactly by one relaxation. It is not coarsened
 further, so a spray of a thousand drops costs nothing on the coarse levels.
@@ -25,7 +31,7 @@ from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.packed import Layout, place
 from paddlewheel.solve.system import System
 
-WEAK = 0.02  # a coupling below this share of the weaker end's sum does not join two cells
+WEAK = 0.1  # a coupling below this share of the strongest at its weaker end does not join two cells
 ENOUGH = 0.6  # a level that keeps more than this share of the nodes is made again with weak couplings joining
 
 
@@ -52,22 +58,22 @@ class Graph(NamedTuple):
 
 def from_cells(system: System, layout: Layout) -> tuple[np.ndarray, Graph]:
     """The first coarse level, and the node of each cell as a packed int32 vector (−1: none)."""
-    node = layout.full(-1, np.int32)
+    node, strength = layout.full(-1, np.int32), layout.zeros(np.float32)
     counts = np.zeros((len(layout.blocks) - 1, 2), np.int64)
-    _split_cells(node, counts, *layout.where, system.coupling, system.unknown)
+    _split_cells(node, strength, counts, *layout.where, system.coupling, system.unknown)
 
     before = np.cumsum(counts, axis=0) - counts
     reds, n = int(counts[:, 0].sum()), int(counts.sum())
     before[:, 1] += reds
     cell, extra, degree = np.empty((n, 3), np.int32), np.zeros(n, np.float32), np.zeros(n, np.int64)
-    _number_cells(node, cell, extra, before, *layout.where, system.extra)
+    _number_cells(node, cell, extra, before, strength, *layout.where, system.extra)
 
     # Twice over the same faces: to count the edges, then to write them.
     start, neighbour, coupling = np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
-    _join_cells(degree, neighbour, coupling, start, node, *layout.where, system.coupling, system.unknown)
+    _join_cells(degree, neighbour, coupling, start, node, strength, *layout.where, system.coupling, system.unknown)
     start[1:] = np.cumsum(degree)
     neighbour, coupling = np.empty(start[-1], np.int32), np.empty(start[-1], np.float32)
-    _join_cells(degree, neighbour, coupling, start, node, *layout.where, system.coupling, system.unknown)
+    _join_cells(degree, neighbour, coupling, start, node, strength, *layout.where, system.coupling, system.unknown)
     return node, Graph(cell, start, neighbour, coupling, extra, reds, _halved(layout.shape))
 
 
@@ -76,13 +82,14 @@ def from_graph(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, Graph]
     shape = _halved(graph.shape)
     order, groups = _grouped(graph.cell, graph.start, np.array(shape))
     parent = np.full(len(graph.extra), -1, np.int32)
+    strength, favourite = _strongest_edges(graph.start, graph.neighbour, graph.coupling)
     for weak in (WEAK, 0.0):
-        counts = _split_nodes(parent, order, groups, graph.cell, graph.start, graph.neighbour, graph.coupling, weak)
+        counts = _split_nodes(parent, order, groups, graph.cell, graph.start, graph.neighbour, graph.coupling, strength, favourite, weak)
         if counts.sum() < ENOUGH * len(order):
             break
     reds, n = int(counts[0]), int(counts.sum())
-    members_start, members, cell, extra = _number_nodes(parent, order, groups, graph.cell, graph.extra, reds, n)
-    start, neighbour, coupling = _join_nodes(parent, members_start, members, graph.start, graph.neighbour, graph.coupling)
+    members_start, members, cell, extra = _number_nodes(parent, order, groups, graph.cell, graph.extra, strength, reds, n)
+    start, neighbour, coupling = _join_nodes(parent, members_start, members, graph.start, graph.neighbour, graph.coupling, strength)
     return parent, members_start, members, Graph(cell, start, neighbour, coupling, extra, reds, shape)
 
 
@@ -102,18 +109,23 @@ def _group_end(rows, r):
 
 
 @kernel(parallel=False)
-def _degree(coupling, i, j, k):
-    """Sum of a cell's couplings."""
-    lower = coupling[0][i, j, k] + coupling[1][i, j, k] + coupling[2][i, j, k]
-    return lower + coupling[0][i + 1, j, k] + coupling[1][i, j + 1, k] + coupling[2][i, j, k + 1]
+def _strongest(coupling, i, j, k):
+    """The largest of a cell's couplings and the side it is on: 2 axis + (1 if upper)."""
+    best, side = np.float32(0.0), -1
+    for a in range(3):
+        for up in range(2):
+            c = coupling[a][i + up * (a == 0), j + up * (a == 1), k + up * (a == 2)]
+            if c > best:
+                best, side = c, 2 * a + up
+    return best, side
 
 
 @kernel
-def _split_cells(node, counts, rows, blocks, stride, pitch, coupling, unknown):
+def _split_cells(node, strength, counts, rows, blocks, stride, pitch, coupling, unknown):
     """Number the connected parts of each 2×2×2 aggregate, red and black apart, from zero in each block."""
     n0, n1, n2 = unknown.shape
     for block in prange(blocks.shape[0] - 1):
-        label, member, degree = np.empty(8, np.int64), np.empty(8, np.int64), np.empty(8, np.float32)
+        label, member, side, s = np.empty(8, np.int64), np.empty(8, np.int64), np.empty(8, np.int64), np.empty(8, np.float32)
         r, reds, blacks = blocks[block], 0, 0
         while r < blocks[block + 1]:
             I, J = (rows[r, 4] - 1) >> 1, (rows[r, 5] - 1) >> 1
@@ -122,8 +134,8 @@ def _split_cells(node, counts, rows, blocks, stride, pitch, coupling, unknown):
                 for q in range(8):
                     i, j, k = 2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1)
                     inside = i < n0 and j < n1 and k < n2 and unknown[i, j, k]
-                    degree[q] = _degree(coupling, i, j, k) if inside else 0.0
-                    label[q] = q if degree[q] > 0.0 else -1
+                    s[q], side[q] = _strongest(coupling, i, j, k) if inside else (np.float32(0.0), -1)
+                    label[q] = q if s[q] > 0.0 else -1
                 changed = True
                 while changed:
                     changed = False
@@ -132,7 +144,9 @@ def _split_cells(node, counts, rows, blocks, stride, pitch, coupling, unknown):
                         for q in range(8):
                             if q & bit and label[q] != label[q - bit] and label[q] >= 0 and label[q - bit] >= 0:
                                 i, j, k = 2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1)
-                                if coupling[a][i, j, k] > WEAK * min(degree[q], degree[q - bit]):
+                                c = coupling[a][i, j, k]
+                                favoured = c > 0.0 and (side[q] == 2 * a or side[q - bit] == 2 * a + 1)
+                                if favoured or c > WEAK * max(s[q], s[q - bit]):
                                     label[q] = label[q - bit] = min(label[q], label[q - bit])
                                     changed = True
                 parity = (I + J + K) & 1
@@ -143,11 +157,12 @@ def _split_cells(node, counts, rows, blocks, stride, pitch, coupling, unknown):
                     if label[q] >= 0:
                         colour, at = place(2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1), stride, pitch)
                         node[colour, at] = member[label[q]]
+                        strength[colour, at] = s[q]
         counts[block, 0], counts[block, 1] = reds, blacks
 
 
 @kernel
-def _number_cells(node, cell, extra, before, rows, blocks, stride, pitch, e):
+def _number_cells(node, cell, extra, before, strength, rows, blocks, stride, pitch, e):
     """Number the nodes of all blocks through; set each node's coarse cell and extra."""
     n2 = e.shape[2]
     for block in prange(blocks.shape[0] - 1):
@@ -159,11 +174,12 @@ def _number_cells(node, cell, extra, before, rows, blocks, stride, pitch, e):
                     n = node[colour, at] + before[block, ((i >> 1) + (j >> 1) + (k >> 1)) & 1]
                     node[colour, at] = n
                     cell[n, 0], cell[n, 1], cell[n, 2] = i >> 1, j >> 1, k >> 1
-                    extra[n] += 0.5 * e[i, j, k]
+                    if e[i, j, k] > 0.0:
+                        extra[n] += 1.0 / (1.0 / e[i, j, k] + 0.5 / strength[colour, at])
 
 
 @kernel
-def _join_cells(degree, neighbour, coupling, start, node, rows, blocks, stride, pitch, c, unknown):
+def _join_cells(degree, neighbour, coupling, start, node, strength, rows, blocks, stride, pitch, c, unknown):
     """The edges of each node: with no room in `neighbour` count them, else write them."""
     n0, n1, n2 = unknown.shape
     writing = neighbour.shape[0] > 0
@@ -187,7 +203,8 @@ def _join_cells(degree, neighbour, coupling, start, node, rows, blocks, stride, 
                         w = c[a][i + d0 * up, j + d1 * up, k + d2 * up]
                         if w > 0.0:
                             step = 2 * up - 1
-                            theirs = node[1 - colour, at + d0 * step * stride + d1 * step * pitch + d2 * _hop(k, up)]
+                            there = at + d0 * step * stride + d1 * step * pitch + d2 * _hop(k, up)
+                            theirs = node[1 - colour, there]
                             if theirs != mine:
                                 e = 0
                                 while e < edges and (own[e] != mine or to[e] != theirs):
@@ -195,7 +212,7 @@ def _join_cells(degree, neighbour, coupling, start, node, rows, blocks, stride, 
                                 if e == edges:
                                     own[e], to[e], weight[e] = mine, theirs, 0.0
                                     edges += 1
-                                weight[e] += 0.5 * w
+                                weight[e] += 1.0 / (1.0 / w + 0.5 / strength[colour, at] + 0.5 / strength[1 - colour, there])
                 for e in range(edges):
                     if writing:
                         # degree counts down, so that edges fill their node's range from its end
@@ -210,6 +227,17 @@ def _join_cells(degree, neighbour, coupling, start, node, rows, blocks, stride, 
 def _hop(k, up):
     """From the half index of cell k to that of k + 1 (up) or k − 1."""
     return ((k + 2 * up) >> 1) - ((k + 1) >> 1)
+
+
+@kernel(parallel=False)
+def _strongest_edges(start, neighbour, coupling):
+    """The largest coupling of each node, and the neighbour it leads to."""
+    strength, favourite = np.zeros(start.shape[0] - 1, np.float32), np.full(start.shape[0] - 1, -1, np.int32)
+    for n in range(strength.shape[0]):
+        for e in range(start[n], start[n + 1]):
+            if coupling[e] > strength[n]:
+                strength[n], favourite[n] = coupling[e], neighbour[e]
+    return strength, favourite
 
 
 @kernel(parallel=False)
@@ -241,13 +269,9 @@ def _grouped(cell, start, shape):
 
 
 @kernel(parallel=False)
-def _split_nodes(parent, order, groups, cell, start, neighbour, coupling, weak):
+def _split_nodes(parent, order, groups, cell, start, neighbour, coupling, strength, favourite, weak):
     """Set each node's parent to the least node of its connected part; count the parts, red and black."""
     counts = np.zeros(2, np.int64)
-    degree = np.zeros(cell.shape[0], np.float32)
-    for n in range(cell.shape[0]):
-        for e in range(start[n], start[n + 1]):
-            degree[n] += coupling[e]
     for g in range(groups.shape[0] - 1):
         nodes = order[groups[g] : groups[g + 1]]
         for n in nodes:
@@ -260,16 +284,18 @@ def _split_nodes(parent, order, groups, cell, start, neighbour, coupling, weak):
                 for e in range(start[n], start[n + 1]):
                     m = neighbour[e]
                     same = cell[m, 0] >> 1 == I and cell[m, 1] >> 1 == J and cell[m, 2] >> 1 == K
-                    if same and parent[m] != parent[n] and coupling[e] > weak * min(degree[m], degree[n]):
-                        parent[n] = parent[m] = min(parent[n], parent[m])
-                        changed = True
+                    if same and parent[m] != parent[n]:
+                        favoured = favourite[n] == m or favourite[m] == n
+                        if favoured or coupling[e] > weak * max(strength[m], strength[n]):
+                            parent[n] = parent[m] = min(parent[n], parent[m])
+                            changed = True
         for n in nodes:
             counts[(I + J + K) & 1] += parent[n] == n
     return counts
 
 
 @kernel(parallel=False)
-def _number_nodes(parent, order, groups, cell, extra, reds, n):
+def _number_nodes(parent, order, groups, cell, extra, strength, reds, n):
     """Number the parts through, reds first; list their members."""
     members_start, members = np.zeros(n + 1, np.int64), np.empty(order.shape[0], np.int32)
     coarse, total = np.empty((n, 3), np.int32), np.zeros(n, np.float32)
@@ -290,7 +316,8 @@ def _number_nodes(parent, order, groups, cell, extra, reds, n):
         node = order[at]
         parent[node] = number[parent[node]]
         members_start[parent[node] + 1] += 1
-        total[parent[node]] += 0.5 * extra[node]
+        if extra[node] > 0.0:
+            total[parent[node]] += 1.0 / (1.0 / extra[node] + 0.5 / strength[node])
     for p in range(n):
         members_start[p + 1] += members_start[p]
     fill = members_start[:-1].copy()
@@ -302,7 +329,7 @@ def _number_nodes(parent, order, groups, cell, extra, reds, n):
 
 
 @kernel(parallel=False)
-def _join_nodes(parent, members_start, members, start, neighbour, coupling):
+def _join_nodes(parent, members_start, members, start, neighbour, coupling, strength):
     """The edges of each part: those of its members that leave it, merged."""
     n = members_start.shape[0] - 1
     edges = np.zeros(n + 1, np.int64)
@@ -320,6 +347,6 @@ def _join_nodes(parent, members_start, members, start, neighbour, coupling):
                     if at == end:
                         to[at], weight[at] = q, 0.0
                         end += 1
-                    weight[at] += 0.5 * coupling[e]
+                    weight[at] += 1.0 / (1.0 / coupling[e] + 0.5 / strength[member] + 0.5 / strength[neighbour[e]])
         edges[p + 1] = end
     return edges, to[:end].copy(), weight[:end].copy()

@@ -1,0 +1,190 @@
+"""Scenes: what they hold, and that every mistake in them is named."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from paddlewheel import scene as module
+from paddlewheel.scene import BYTES_PER_CELL, Liquid, Method, Scene, Solid
+from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
+from paddlewheel.types import Grid
+
+NAN, INF = float("nan"), float("inf")
+BALL = Sphere((0.5, 0.5, 0.5), 0.2)
+
+
+def box(**arguments):
+    return Scene(**{"size": (2.0, 1.0, 1.0), "cells": 8} | arguments)
+
+
+def test_a_scene_of_the_contract():
+    scene = Scene(
+        size=(2.0, 1.0, 1.0),
+        cells=64,
+        gravity=(0.0, -9.81, 0.0),
+        density=1000.0,
+        fps=24,
+        method=Method(weights="volume", solver="mic", tolerance=1e-8),
+        items=[Liquid(Box((0, 0, 0), (0.5, 0.8, 1.0)), velocity=(1, 0, 0)), Solid(BALL, motion=None, separates=False)],
+        open_sides={"+y", "-x"},
+        walls="no-slip",
+    )
+    assert scene.grid == Grid((64, 32, 32), 2 / 64)
+    assert isinstance(scene.items, tuple)
+    assert scene.open_sides == frozenset({"+y", "-x"})
+
+
+def test_a_static_solid_does_not_move():
+    pose = Solid(BALL).pose(3.0)
+    assert pose.velocity_at(np.ones((1, 3))).tolist() == [[0, 0, 0]]
+    assert pose.to_world(np.ones((1, 3))).tolist() == [[1, 1, 1]]
+
+
+BAD_SCENES = {
+    "no cells": ({"cells": 0}, "cells=0: expected a whole number"),
+    "negative cells": ({"cells": -3}, "cells=-3"),
+    "half a cell": ({"cells": 8.5}, "cells=8.5"),
+    "NaN cells": ({"cells": NAN}, "cells=nan"),
+    "infinite cells": ({"cells": INF}, "cells=inf"),
+    "no number of cells": ({"cells": None}, "cells=None"),
+    "cells as text": ({"cells": "64"}, "cells='64'"),
+    "cells as truth": ({"cells": True}, "cells=True"),
+    "two numbers of cells": ({"cells": (8, 4)}, r"cells=\(8, 4\): expected a number or three"),
+    "zero among cells": ({"cells": (8, 0, 4)}, "cells=0"),
+    "ragged cells": ({"cells": (8, (4, 4), 4)}, r"cells=\(4, 4\)"),
+    "more cells than can be counted": ({"cells": 10**400}, "cells=1000.*expected a whole number"),
+    "not a whole number of cells": ({"cells": 7}, r"size=\(2.0, 1.0, 1.0\) is not a whole .* nearest is \(2.0, 1.14"),
+    "cells that are no cubes": ({"cells": (8, 8, 4)}, "not a whole number of cells"),
+    "zero size": ({"size": (2, 0, 1)}, r"size=\(2, 0, 1\): expected three positive lengths"),
+    "negative size": ({"size": (2, 1, -1)}, r"size=\(2, 1, -1\)"),
+    "NaN size": ({"size": (2, NAN, 1)}, r"size=\(2, nan, 1\)"),
+    "infinite size": ({"size": (2, INF, 1)}, r"size=\(2, inf, 1\)"),
+    "two sizes": ({"size": (2, 1)}, r"size=\(2, 1\)"),
+    "no size": ({"size": None}, "size=None"),
+    "size as text": ({"size": ("a", "b", "c")}, "size="),
+    "ragged size": ({"size": (1, (1, 1), 1)}, "size="),
+    "NaN gravity": ({"gravity": (0, NAN, 0)}, r"Scene: gravity=\(0, nan, 0\)"),
+    "gravity as a number": ({"gravity": 9.81}, "Scene: gravity=9.81, expected three"),
+    "negative density": ({"density": -1000.0}, "Scene: density=-1000.0, expected a positive number"),
+    "no density": ({"density": 0}, "Scene: density=0"),
+    "NaN density": ({"density": NAN}, "Scene: density=nan"),
+    "no frames": ({"fps": 0}, "Scene: fps=0"),
+    "unknown side": ({"open_sides": {"+w"}}, r"Scene: open_sides='\+w', expected one of '-x', '\+x', "),
+    "side spelt backwards": ({"open_sides": {"y+"}}, r"open_sides='y\+', .*; did you mean '\+y'"),
+    "side in capitals": ({"open_sides": ["-Z"]}, "open_sides='-Z', .*; did you mean '-z'"),
+    "side without sign": ({"open_sides": {"top"}}, "open_sides='top', expected one of"),
+    "side by number": ({"open_sides": [3]}, "open_sides=3, expected one of"),
+    "one side as text": ({"open_sides": "+y"}, r"open_sides='\+y' is text, expected a set such as \{'\+y'\}"),
+    "open in z in 2-D": (
+        {"size": (2.0, 1.0, 0.25), "open_sides": {"+z"}},
+        r"open_sides='\+z', but a two-dimensional scene",
+    ),
+    "unknown walls": ({"walls": "noslip"}, "Scene: walls='noslip', expected one of .*; did you mean 'no-slip'"),
+    "no method": ({"method": "flip"}, "Scene: method='flip', expected a Method"),
+    "an item alone": ({"items": Solid(BALL)}, r"items is a single Solid\(Sphere\), expected a list"),
+    "a shape as item": ({"items": [Solid(BALL), BALL]}, r"items\[1\] is Sphere\(.*\), expected a Solid or a Liquid"),
+    "motion with NaN": (
+        {"items": [Liquid(BALL), Solid(BALL, motion=lambda t: Pose((NAN, 0, 0)))]},
+        r"items\[1\] Solid\(Sphere\): motion\(0\): Pose: position=\(nan, 0, 0\)",
+    ),
+    "motion with a rotation that is none": (
+        {"items": [Solid(BALL, motion=lambda t: Pose((0, 0, 0), (2, 0, 0, 0)))]},
+        r"items\[0\] Solid\(Sphere\): motion\(0\): Pose: orientation=\(2, 0, 0, 0\) has length 2",
+    ),
+    "motion without a pose": (
+        {"items": [Solid(BALL, motion=lambda t: None)]},
+        r"items\[0\] Solid\(Sphere\): motion\(0\) returned None, expected a Pose",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_SCENES)
+def test_bad_scenes_name_item_and_value(name):
+    arguments, message = BAD_SCENES[name]
+    with pytest.raises(ValueError, match=message):
+        box(**arguments)
+
+
+BAD_PARTS = {
+    "solid without shape": (lambda: Solid("ball"), "Solid: shape='ball', expected a Shape"),
+    "motion that is none": (lambda: Solid(BALL, motion=3), r"Solid\(Sphere\): motion=3"),
+    "liquid without shape": (lambda: Liquid(None), "Liquid: shape=None"),
+    "NaN velocity": (lambda: Liquid(BALL, velocity=(0, NAN, 0)), r"Liquid\(Sphere\): velocity=\(0, nan, 0\)"),
+    "negative viscosity": (lambda: Liquid(BALL, viscosity=-1), r"Liquid\(Sphere\): viscosity=-1, expected at least 0"),
+    "NaN viscosity": (lambda: Liquid(BALL, viscosity=NAN), r"Liquid\(Sphere\): viscosity=nan"),
+    "unknown weights": (lambda: Method(weights="areas"), "weights='areas', expected one of 'area'.*mean 'area'"),
+    "unknown solver": (lambda: Method(solver="lu"), "Method: solver='lu', expected one of 'multigrid', 'mic'"),
+    "weights by number": (lambda: Method(weights=1), "Method: weights=1"),
+    "zero tolerance": (lambda: Method(tolerance=0), "Method: tolerance=0"),
+    "tolerance of all": (lambda: Method(tolerance=1.0), "Method: tolerance=1.0"),
+    "NaN tolerance": (lambda: Method(tolerance=NAN), "Method: tolerance=nan"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PARTS)
+def test_bad_parts_name_themselves_and_the_value(name):
+    make, message = BAD_PARTS[name]
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_the_nearest_whole_size_is_accepted():
+    with pytest.raises(ValueError, match="nearest is") as error:
+        box(size=(2.0, 1.1, 0.9), cells=7)
+    nearest = eval(str(error.value).rpartition("nearest is ")[2])
+    assert box(size=nearest, cells=7).grid.shape == (7, 4, 3)
+
+
+@pytest.mark.parametrize("cells", [8, 8.0, np.int32(8), np.float64(8), (8, 4, 4), [8, 4, 4], np.array([8, 4, 4])])
+def test_cells_of_any_whole_type(cells):
+    assert box(cells=cells).grid == Grid((8, 4, 4), 0.25)
+
+
+def test_a_grid_that_does_not_fit_memory_is_refused_with_the_bytes(monkeypatch):
+    monkeypatch.setattr(module, "available_memory", lambda: 10**9)
+    box(cells=128)
+    needed = 512 * 256 * 256 * BYTES_PER_CELL
+    with pytest.raises(ValueError, match=rf"512 × 256 × 256 cells need {needed} bytes .* only 1000000000 bytes"):
+        box(cells=512)
+
+
+def test_a_grid_no_machine_can_hold_is_refused_before_it_is_allocated():
+    with pytest.raises(ValueError, match="bytes"):
+        box(cells=2_000_000_000)
+
+
+def test_a_machine_that_does_not_say_what_it_has_is_trusted(monkeypatch):
+    monkeypatch.setattr(module, "available_memory", lambda: None)
+    assert box(cells=2**20).grid.shape[0] == 2**20
+
+
+def test_available_memory_is_a_number_of_bytes():
+    assert module.available_memory() > 2**20
+
+
+@pytest.mark.parametrize("item", [Solid, Liquid])
+def test_an_item_wholly_outside_warns(item):
+    with pytest.warns(
+        UserWarning, match=rf"items\[1\] {item.__name__}\(Sphere\) lies from \(2\.8, .*outside the domain"
+    ):
+        box(items=[Solid(BALL), item(Sphere((3.0, 0.5, 0.5), 0.2))])
+
+
+def test_a_solid_beside_the_plane_of_a_2d_scene_warns():
+    with pytest.warns(UserWarning, match="outside the domain"):
+        box(size=(2.0, 1.0, 0.25), items=[Solid(Sphere((1.0, 0.5, 0.5), 0.2))])
+
+
+def test_items_that_reach_in_or_may_come_in_do_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        box(
+            items=[
+                Solid(Sphere((2.1, 0.5, 0.5), 0.2)),
+                Solid(HalfSpace((0, 0.1, 0), (0, 1, 0))),
+                Solid(~BALL),
+                Solid(BALL, motion=lambda t: Pose((5 - t, 0, 0))),
+            ]
+        )
