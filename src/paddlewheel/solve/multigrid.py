@@ -20,6 +20,7 @@ from paddlewheel.solve.packed import Packed
 from paddlewheel.solve.system import System
 
 SMOOTHING = 3
+PARTS = 16  # a colour of a coarse level is relaxed in so many parts
 DENSE = 64  # a level with no more nodes that have edges is solved by its pseudo-inverse
 
 
@@ -29,6 +30,7 @@ class Coarse(NamedTuple):
     levels          (L, 3) int64: first node of a level, its first black one, one past its last
     start           (n + 1,) int64, neighbour int32, coupling float32: edges
     inverse         (n,) float32: one over the diagonal; zero at a singular node
+    same_cell       (n,) bool: the node shares its cell with the one before it
     parent          (n,) int32: node on the next level, −1: none
     members_start   (n + 1,) int64, members int32: the nodes a node was made of (none on the first level)
     x, b            (n,) float32: solution and right-hand side
@@ -41,6 +43,7 @@ class Coarse(NamedTuple):
     neighbour: np.ndarray
     coupling: np.ndarray
     inverse: np.ndarray
+    same_cell: np.ndarray
     parent: np.ndarray
     members_start: np.ndarray
     members: np.ndarray
@@ -95,6 +98,7 @@ def _hierarchy(graph) -> Coarse:
         neighbour,
         coupling,
         inverse,
+        np.concatenate([np.append(False, (np.diff(g.cell, axis=0) == 0).all(axis=1)) for g in graphs if len(g.cell)]),
         parent.astype(np.int32),
         _chained([m[0] for m in members]),
         nodes,
@@ -162,8 +166,8 @@ def _coarse_cycle(coarse):
         coarse.x[first:end] = 0.0
         if level < deepest:
             for _ in range(SMOOTHING):
-                _relax_nodes(coarse, first, black)
-                _relax_nodes(coarse, black, end)
+                _relax_nodes(coarse, first, black, False)
+                _relax_nodes(coarse, black, end, False)
     first, black, end = levels[deepest]
     coarse.x[first:end] = coarse.b[first:end] * coarse.inverse[first:end]
     for m in range(coarse.dense.shape[0]):
@@ -177,20 +181,32 @@ def _coarse_cycle(coarse):
             if coarse.parent[n] >= 0:
                 coarse.x[n] += coarse.x[coarse.parent[n]]
         for _ in range(SMOOTHING):
-            _relax_nodes(coarse, black, end)
-            _relax_nodes(coarse, first, black)
+            _relax_nodes(coarse, black, end, True)
+            _relax_nodes(coarse, first, black, True)
 
 
 @kernel
-def _relax_nodes(coarse, first, end):
-    """Gauss–Seidel over nodes of one colour."""
-    x, b, inverse = coarse.x, coarse.b, coarse.inverse
+def _relax_nodes(coarse, first, end, backward):
+    """Gauss–Seidel over nodes of one colour.
+
+    Only nodes of one cell can be joined within a colour, by a weak edge. They
+    are next to each other and taken in turn by one thread, in reverse on the
+    way up, so that the cycle is symmetric and does not depend on the threads.
+    """
+    x, b, inverse, same_cell = coarse.x, coarse.b, coarse.inverse, coarse.same_cell
     start, neighbour, coupling = coarse.start, coarse.neighbour, coarse.coupling
-    for n in prange(first, end):
-        total = b[n]
-        for e in range(start[n], start[n + 1]):
-            total += coupling[e] * x[neighbour[e]]
-        x[n] = total * inverse[n]
+    for part in prange(PARTS):
+        low, high = first + (end - first) * part // PARTS, first + (end - first) * (part + 1) // PARTS
+        while low < end and same_cell[low] and low > first:
+            low += 1
+        while high < end and same_cell[high]:
+            high += 1
+        for step in range(high - low):
+            n = high - 1 - step if backward else low + step
+            total = b[n]
+            for e in range(start[n], start[n + 1]):
+                total += coupling[e] * x[neighbour[e]]
+            x[n] = total * inverse[n]
 
 
 @kernel

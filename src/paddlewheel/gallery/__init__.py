@@ -1,0 +1,13 @@
+"""Scenes that show what holds: one file per figure.
+
+A file has `scene(**parameters) -> Scene`, its `caption`, `check(step)`, which
+measures by name what must hold, and `LIMITS`, the largest value allowed for
+each. A new file needs one line in SCENES; the command line, the list and the
+tests find it there.
+"""
+
+from paddlewheel.gallery import still_water
+
+SCENES = {
+    "still-water": still_water,
+}

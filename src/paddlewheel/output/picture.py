@@ -1,0 +1,141 @@
+"""Pictures with matplotlib, which is optional: pip install 'paddlewheel[picture]'."""
+
+from pathlib import Path
+
+import numpy as np
+
+from paddlewheel.step import FirstStep
+from paddlewheel.types import Faces
+
+_SOLID, _LINE, _SURFACE = "#d9d4cc", "#5b534a", "#123a5c"
+_STYLE = {
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.edgecolor": "#8a8178",
+    "axes.linewidth": 0.8,
+    "xtick.color": "#5b534a",
+    "ytick.color": "#5b534a",
+}
+_DECADES = 8  # of a logarithmic scale, below its largest value
+
+
+class MissingExtra(ImportError):
+    """A part of the package that was not installed with it; the message says how to get it."""
+
+
+def pyplot():
+    """matplotlib.pyplot, set to draw into files."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtra("pictures need matplotlib: pip install 'paddlewheel[picture]'") from error
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def draw_step(step: FirstStep, path: Path, title: str) -> None:
+    """The middle slice of a step, seen along z: pressure on the left, what still moves on the right."""
+    plt = pyplot()
+    from matplotlib.colors import LogNorm
+
+    grid, projection = step.scene.grid, step.projection
+    k = grid.shape[2] // 2
+    liquid = (step.phi < 0)[:, :, k]
+    scale = np.linalg.norm(step.scene.gravity) * step.dt
+    speed = _fastest_face(projection.velocity, projection.known)[:, :, k] / (scale or 1.0)
+    pressure = np.where(liquid, projection.pressure[:, :, k], np.nan)
+    kilo = 1000 if np.nanmax(np.abs(pressure), initial=0) >= 1000 else 1
+
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.9), layout="constrained", sharey=True)
+        figure.suptitle(title, fontsize=13, color=_SURFACE)
+
+        extent = (0, grid.size[0], 0, grid.size[1])
+        image = axes[0].imshow((pressure / kilo).T, origin="lower", extent=extent, cmap="YlGnBu", aspect="equal")
+        _isobars(axes[0], grid, pressure)
+        axes[0].set_title(f"pressure [{'kPa' if kilo == 1000 else 'Pa'}]")
+        figure.colorbar(image, ax=axes[0], shrink=0.85, pad=0.02)
+
+        top = 10.0 ** np.ceil(np.log10(max(speed.max(initial=0.0), 1e-30)))
+        norm = LogNorm(top * 10.0**-_DECADES, top)
+        shown = np.where(liquid, np.maximum(speed, norm.vmin), np.nan)
+        image = axes[1].imshow(shown.T, origin="lower", extent=extent, cmap="magma", norm=norm, aspect="equal")
+        axes[1].set_title(r"what still moves: $|u|\,/\,g\Delta t$" if scale else r"speed $|u|$ [m/s]")
+        figure.colorbar(image, ax=axes[1], shrink=0.85, pad=0.02, extend="min")
+
+        for ax in axes:
+            _solids(ax, step, k)
+            ax.set_xlabel("x [m]")
+        axes[0].set_ylabel("y [m]")
+        figure.savefig(path, dpi=130)
+        plt.close(figure)
+
+
+def draw_scaling(result: dict, path: Path) -> None:
+    """Time, time per unknown and iterations of `paddlewheel bench pressure` against the number of unknowns."""
+    plt = pyplot()
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(1, 3, figsize=(12.4, 4.1), layout="constrained")
+        machine = result["machine"]
+        figure.suptitle(
+            f"one projection to {result['tolerance']:g}, {machine['threads']} threads, triad {machine['triad'] / 1e9:.0f} GB/s",
+            fontsize=13,
+            color=_SURFACE,
+        )
+        for solver, colour in (("multigrid", "#1b6ca8"), ("mic", "#c2571a")):
+            rows = [row for row in result["rows"] if row["solver"] == solver]
+            if not rows:
+                continue
+            n = np.array([row["unknowns"] for row in rows])
+            total = np.array([row["seconds"]["total"] for row in rows])
+            style = {"marker": "o", "color": colour, "label": {"mic": "MIC(0)"}.get(solver, solver), "lw": 1.8, "ms": 5}
+            axes[0].loglog(n, total, **style)
+            axes[1].semilogx(n, 1e6 * total / n, **style)
+            axes[2].semilogx(n, [row["iterations"] for row in rows], **style)
+            if solver == "multigrid":
+                axes[0].loglog(n, total[-1] * n / n[-1], ":", color=_LINE, lw=1, label="∝ unknowns")
+        for ax, name in zip(axes, ("seconds", "microseconds per unknown", "iterations"), strict=True):
+            ax.set_title(name)
+            ax.set_xlabel("unknowns")
+            ax.grid(which="major", color="#e6e1da", lw=0.8)
+            ax.set_axisbelow(True)
+        for ax in axes[1:]:
+            ax.set_ylim(bottom=0)
+        axes[0].legend(frameon=False)
+        figure.savefig(path, dpi=130)
+        plt.close(figure)
+
+
+def _fastest_face(velocity: Faces, known: Faces) -> np.ndarray:
+    """Largest |u| on the six faces of each cell [m/s], of those the projection determined."""
+    fastest = 0.0
+    for a, (u, at) in enumerate(zip(velocity, known, strict=True)):
+        magnitude = np.moveaxis(np.where(at, np.abs(u), 0), a, 0)
+        fastest = np.maximum(fastest, np.moveaxis(np.maximum(magnitude[:-1], magnitude[1:]), 0, a))
+    return fastest
+
+
+def _isobars(ax, grid, pressure) -> None:
+    if not np.nanmax(pressure, initial=0) > np.nanmin(pressure, initial=0):
+        return
+    x, y = ((np.arange(n) + 0.5) * grid.h for n in grid.shape[:2])
+    ax.contour(x, y, pressure.T, levels=9, colors="white", linewidths=0.7, alpha=0.8)
+
+
+def _solids(ax, step, k) -> None:
+    """Solids over everything: the cells under them show what the grid holds, the outline what it stands for."""
+    grid = step.scene.grid
+    nodes = step.boundary.phi[:, :, k] if grid.is_2d or grid.shape[2] % 2 == 0 else step.boundary.phi[:, :, k : k + 2].mean(axis=2)
+    x, y = (np.arange(n) * grid.h for n in grid.node_shape[:2])
+    if nodes.min() < 0 < nodes.max():
+        ax.contourf(x, y, nodes.T, levels=[nodes.min(), 0], colors=[_SOLID])
+        ax.contour(x, y, nodes.T, levels=[0], colors=[_LINE], linewidths=1.2)
+    cx, cy = ((np.arange(n) + 0.5) * grid.h for n in grid.shape[:2])
+    phi = step.phi[:, :, k]
+    outside = 0.25 * (nodes[1:, 1:] + nodes[1:, :-1] + nodes[:-1, 1:] + nodes[:-1, :-1]) > 0
+    if phi.min() < 0 < phi.max():
+        ax.contour(cx, cy, np.ma.masked_where(~outside, phi).T, levels=[0], colors=[_SURFACE], linewidths=1.6)
+    ax.set_xlim(0, grid.size[0])
+    ax.set_ylim(0, grid.size[1])

@@ -1,0 +1,215 @@
+"""Pressure: the p that minimises the kinetic energy after u = ũ − (Δt/ρ) ∇p.
+
+B07 §2 around solids of any shape, with the free surface of B08 §5.2. Per
+liquid cell, divided by Δt/(ρ h²),
+
+    Σ_f w_f (p_i − p_nb)  =  −(ρ h/Δt) Σ_f ±[ w_f ũ_f + (1 − w_f) u_solid,f ]
+
+w_f is the part of the face's box that is not solid. Across a face to the air
+the pressure is p_s at the surface, θ of the way to the other centre,
+
+    w_f (p_i − p_nb)  →  (w_f/θ) (p_i − p_s),      θ = φ_i / (φ_i − φ_nb)
+
+Domain sides are weights too: a closed one has w = 0. Beyond an open one lies
+a layer of ghost cells that mirror the liquid as air, which puts p = 0 on the
+side itself.
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.grid.stencil import as_faces
+from paddlewheel.kernel import kernel, prange
+from paddlewheel.solve.linear import solve
+from paddlewheel.solve.regions import closed_regions
+from paddlewheel.solve.system import System
+from paddlewheel.types import Boundary, Faces, Grid, SolveInfo
+
+# The customary 1e-2 alone leaves 0.13 g Δt of motion in still water at 17°.
+SMALLEST_THETA = 1e-6
+
+
+class Projection(NamedTuple):
+    """What a projection leaves behind.
+
+    velocity  after the projection [m/s], float32
+    known     the faces it determined: open, and next to liquid
+    pressure  [Pa] at centres, float64, zero in air; of zero mean in a closed region
+    info      how the solve went
+    seconds   of assembly, set-up, solve and update
+    lost      volume [m³] that each closed region had to lose in the step, because
+              its walls moved in (positive) or out (negative); empty if there is none
+    """
+
+    velocity: Faces
+    known: Faces
+    pressure: np.ndarray
+    info: SolveInfo
+    seconds: dict[str, float]
+    lost: np.ndarray
+
+
+def project(
+    grid: Grid,
+    velocity: Faces,
+    phi: np.ndarray,
+    boundary: Boundary,
+    dt: float,
+    *,
+    density: float = 1000.0,
+    surface_pressure: float | np.ndarray = 0.0,
+    solver: str = "multigrid",
+    tolerance: float = 1e-6,
+    start: np.ndarray | None = None,
+) -> Projection:
+    """Make the liquid's velocity divergence-free and tangential to the solids.
+
+    phi is the liquid's level set at centres [m], extended into the solids;
+    surface_pressure [Pa] a number or a field at centres; start a pressure to
+    begin from, such as the last step's.
+    """
+    began = time.perf_counter()
+    velocity, ghosted, surface = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure)
+    system = _assembled(grid, velocity, ghosted, surface, boundary, density * grid.h / dt)
+    regions = closed_regions(system)
+    lost = np.empty(0)
+    if regions is not None:
+        lost = regions.sums(system.rhs) * grid.h * dt * dt / density
+        system = system._replace(rhs=regions.centred(system.rhs))
+    assembled = time.perf_counter()
+
+    solution = solve(system, solver=solver, tolerance=tolerance, start=start)
+    pressure = solution.pressure if regions is None else regions.centred(solution.pressure)
+    solved = time.perf_counter()
+
+    known = Faces(*(np.empty(u.shape, np.bool_) for u in velocity))
+    projected = Faces(*(np.empty_like(u) for u in velocity))
+    for axis in range(3):
+        _subtract_gradient(
+            projected[axis], known[axis], velocity[axis], boundary.open[axis], pressure, ghosted, surface,
+            axis, dt / (density * grid.h),
+        )  # fmt: skip
+    seconds = {"assembly": assembled - began, **solution.seconds, "update": time.perf_counter() - solved}
+    return Projection(projected, known, pressure, solution.info, seconds, lost)
+
+
+def assemble(
+    grid: Grid,
+    velocity: Faces,
+    phi: np.ndarray,
+    boundary: Boundary,
+    dt: float,
+    *,
+    density: float = 1000.0,
+    surface_pressure: float | np.ndarray = 0.0,
+) -> System:
+    """The pressure system as it stands above; closed regions are not yet made consistent."""
+    velocity, ghosted, surface = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure)
+    return _assembled(grid, velocity, ghosted, surface, boundary, density * grid.h / dt)
+
+
+def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure):
+    """Velocity as float32 faces; φ and the surface pressure with their ghost cells."""
+    for name, value in (("dt", dt), ("density", density)):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{name}={value!r}: expected a positive number")
+    if np.shape(phi) != grid.shape:
+        raise ValueError(f"phi has shape {np.shape(phi)}: expected one value per cell, {grid.shape}")
+    if boundary.phi.shape != grid.node_shape:
+        raise ValueError(f"boundary was measured on another grid: {boundary.phi.shape} nodes, not {grid.node_shape}")
+    velocity = as_faces(velocity, np.float32)
+    if velocity.x.shape != grid.face_shape(0):
+        raise ValueError(f"velocity.x has shape {velocity.x.shape}: expected {grid.face_shape(0)}")
+    # Air on the far side of an open side, as far from it as the liquid on this side; air stays air.
+    ghosted = _with_ghosts(np.asarray(phi, np.float32), np.abs)
+    if np.ndim(surface_pressure) == 0 and surface_pressure == 0.0:
+        surface = np.zeros(ghosted.shape)
+    else:
+        surface = _with_ghosts(np.broadcast_to(np.asarray(surface_pressure, float), grid.shape), np.negative)
+    return velocity, ghosted, surface
+
+
+def _with_ghosts(field: np.ndarray, mirrored) -> np.ndarray:
+    """The field with a layer of ghost cells on each side, each `mirrored` of the cell beside it."""
+    padded = np.zeros(tuple(n + 2 for n in field.shape), field.dtype)
+    padded[1:-1, 1:-1, 1:-1] = field
+    for axis in range(3):
+        view = np.moveaxis(padded, axis, 0)
+        view[0], view[-1] = mirrored(view[1]), mirrored(view[-2])
+    return padded
+
+
+def _assembled(grid, velocity, ghosted, surface, boundary, scale) -> System:
+    coupling = grid.zeros_faces()
+    extra, rhs = np.empty(grid.shape), np.empty(grid.shape)
+    unknown = np.empty(grid.shape, np.bool_)
+    _assemble(coupling, extra, rhs, unknown, velocity, ghosted, surface, boundary.open, boundary.velocity, scale)
+    return System(coupling, extra, rhs, unknown)
+
+
+@kernel(parallel=False)
+def _theta(inside, outside):
+    """Part of the way from a liquid centre to an air one that is liquid."""
+    return max(np.float64(inside) / (np.float64(inside) - np.float64(outside)), SMALLEST_THETA)
+
+
+@kernel
+def _assemble(coupling, extra, rhs, unknown, velocity, phi, surface, open, solid_velocity, scale):
+    """phi and surface have ghost cells: cell (i, j, k) is at (i + 1, j + 1, k + 1)."""
+    nx, ny, nz = unknown.shape
+    for i in prange(nx):
+        for j in range(ny):
+            for k in range(nz):
+                inside = phi[i + 1, j + 1, k + 1]
+                touches, tie, flux, pull = False, 0.0, 0.0, 0.0
+                if inside < 0.0:
+                    for a in range(3):
+                        for up in range(2):
+                            f0, f1, f2 = i + up * (a == 0), j + up * (a == 1), k + up * (a == 2)
+                            w = open[a][f0, f1, f2]
+                            sign = 2 * up - 1
+                            flux += sign * (
+                                w * np.float64(velocity[a][f0, f1, f2])
+                                + (1.0 - np.float64(w)) * solid_velocity[a][f0, f1, f2]
+                            )
+                            if w > 0.0:
+                                touches = True
+                                n0, n1, n2 = i + 1 + sign * (a == 0), j + 1 + sign * (a == 1), k + 1 + sign * (a == 2)
+                                outside = phi[n0, n1, n2]
+                                if outside >= 0.0:
+                                    theta = _theta(inside, outside)
+                                    p_s = (1.0 - theta) * surface[i + 1, j + 1, k + 1] + theta * surface[n0, n1, n2]
+                                    tie += w / theta
+                                    pull += w / theta * p_s
+                                elif up == 0:
+                                    coupling[a][i, j, k] = w
+                unknown[i, j, k] = touches
+                extra[i, j, k] = tie
+                rhs[i, j, k] = pull - scale * flux if touches else 0.0
+
+
+@kernel
+def _subtract_gradient(out, known, velocity, open, p, phi, surface, axis, scale):
+    """u −= Δt/ρ ∂p/∂a on the faces of one axis, with the θ of the matrix at the surface."""
+    d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
+    for i in prange(out.shape[0]):
+        for j in range(out.shape[1]):
+            for k in range(out.shape[2]):
+                below = phi[i + 1 - d0, j + 1 - d1, k + 1 - d2]
+                above = phi[i + 1, j + 1, k + 1]
+                determined = open[i, j, k] > 0.0 and (below < 0.0 or above < 0.0)
+                known[i, j, k] = determined
+                u = np.float64(velocity[i, j, k])
+                if determined:
+                    s_below, s_above = surface[i + 1 - d0, j + 1 - d1, k + 1 - d2], surface[i + 1, j + 1, k + 1]
+                    if above >= 0.0:
+                        theta = _theta(below, above)
+                        u -= scale * ((1.0 - theta) * s_below + theta * s_above - p[i - d0, j - d1, k - d2]) / theta
+                    elif below >= 0.0:
+                        theta = _theta(above, below)
+                        u -= scale * (p[i, j, k] - (1.0 - theta) * s_above - theta * s_below) / theta
+                    else:
+                        u -= scale * (p[i, j, k] - p[i - d0, j - d1, k - d2])
+                out[i, j, k] = u

@@ -1,0 +1,91 @@
+"""Regions of a system that no known value holds: their matrix is singular.
+
+In a region closed off from any free surface the pressure is known up to a
+constant only, and there is one at all only if the right-hand side sums to
+zero over the region.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.kernel import kernel
+from paddlewheel.solve.system import System, oriented
+
+
+class Regions(NamedTuple):
+    """Closed regions, numbered from 0. label is −1 in cells of no closed region, int32, shaped as the system."""
+
+    label: np.ndarray
+    cells: np.ndarray
+
+    def sums(self, field: np.ndarray) -> np.ndarray:
+        """Sum of a field over each region."""
+        closed = self.label >= 0
+        return np.bincount(self.label[closed], field[closed], len(self.cells))
+
+    def centred(self, field: np.ndarray) -> np.ndarray:
+        """The field less its mean over each region."""
+        shift = np.append(self.sums(field) / self.cells, 0.0)  # label −1 finds the zero
+        return field - shift[self.label]
+
+
+def closed_regions(system: System) -> Regions | None:
+    """The closed regions of a system, or None if every region is held by a known value."""
+    shape = system.unknown.shape
+    system = oriented(system)
+    label = np.empty(system.unknown.shape, np.int32)
+    most = int(np.count_nonzero(system.unknown))
+    roots, closed = _label_runs(label, np.empty(most, np.int32), system.coupling, system.extra, system.unknown)
+    if not closed.any():
+        return None
+    number = np.where(closed, np.cumsum(closed) - 1, -1).astype(np.int32)[roots]
+    label = np.where(system.unknown, number[np.where(system.unknown, label, 0)], np.int32(-1))
+    cells = np.bincount(label[label >= 0], minlength=int(closed.sum()))
+    return Regions(label.reshape(shape), cells)
+
+
+@kernel(parallel=False)
+def _root(parent, run):
+    while parent[run] != run:
+        parent[run] = parent[parent[run]]
+        run = parent[run]
+    return run
+
+
+@kernel(parallel=False)
+def _label_runs(label, parent, coupling, extra, unknown):
+    """Union-find over runs of joined cells along the rows.
+
+    `label` becomes the run of each unknown. Returned: the root of each run,
+    and for each run whether it is the root of a closed region.
+    """
+    runs = 0
+    held = np.zeros(parent.shape[0], np.bool_)
+    for i in range(unknown.shape[0]):
+        for j in range(unknown.shape[1]):
+            for k in range(unknown.shape[2]):
+                if not unknown[i, j, k]:
+                    continue
+                if coupling[2][i, j, k] > 0.0:
+                    run = label[i, j, k - 1]
+                else:
+                    run = runs
+                    parent[run] = run
+                    runs += 1
+                label[i, j, k] = run
+                held[run] |= extra[i, j, k] > 0.0
+                if coupling[1][i, j, k] > 0.0:
+                    a, b = _root(parent, run), _root(parent, label[i, j - 1, k])
+                    parent[max(a, b)] = min(a, b)
+                if coupling[0][i, j, k] > 0.0:
+                    a, b = _root(parent, run), _root(parent, label[i - 1, j, k])
+                    parent[max(a, b)] = min(a, b)
+    roots = np.empty(runs, np.int32)
+    for run in range(runs):
+        roots[run] = _root(parent, run)
+        held[roots[run]] |= held[run]
+    closed = np.zeros(runs, np.bool_)
+    for run in range(runs):
+        closed[run] = roots[run] == run and not held[run]
+    return roots, closed

@@ -1,0 +1,70 @@
+"""The time steps, each a list of calls from top to bottom.
+
+There is one so far: the first of a scene, in which forces act and the pressure
+answers them. Nothing has moved yet.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.grid.levelset import extend, node_to_center
+from paddlewheel.measure import liquid_distance, measure
+from paddlewheel.physics.pressure import Projection, project
+from paddlewheel.scene import Liquid, Scene
+from paddlewheel.types import Boundary, Faces
+
+
+class FirstStep(NamedTuple):
+    """What the first step made of a scene.
+
+    boundary    the solids, measured
+    phi         the liquid's level set at centres [m], extended into the solids
+    dt          [s]
+    projection  velocity, pressure and how the solve went
+    """
+
+    scene: Scene
+    boundary: Boundary
+    phi: np.ndarray
+    dt: float
+    projection: Projection
+
+    @property
+    def fastest(self) -> float:
+        """Largest velocity component on any face of the liquid after the step [m/s]."""
+        velocity, known, *_ = self.projection
+        return max(float(np.abs(u[at]).max(initial=0.0)) for u, at in zip(velocity, known, strict=True))
+
+
+def first_step(scene: Scene, dt: float | None = None) -> FirstStep:
+    """Let gravity act for dt [s], one frame if not given, and project."""
+    if not any(isinstance(item, Liquid) for item in scene.items):
+        raise ValueError("the scene has no Liquid: there is nothing to solve for")
+    grid, method = scene.grid, scene.method
+    dt = 1 / scene.fps if dt is None else dt
+    boundary = measure(grid, scene.items, 0.0, method.weights, scene.open_sides)
+    phi = extend(liquid_distance(grid, scene.items), node_to_center(boundary.phi) > 0, grid.h)
+    velocity = _pulled(_initial_velocity(scene), scene.gravity, dt)
+    projection = project(
+        grid, velocity, phi, boundary, dt, density=scene.density, solver=method.solver, tolerance=method.tolerance
+    )
+    return FirstStep(scene, boundary, phi, dt, projection)
+
+
+def _initial_velocity(scene) -> Faces:
+    """On each face the velocity of the nearest liquid [m/s]."""
+    grid, liquids = scene.grid, [item for item in scene.items if isinstance(item, Liquid)]
+    velocity = grid.zeros_faces()
+    for a in range(3):
+        points = grid.face_points(a).reshape(-1, 3)
+        nearest = np.argmin([item.shape.distance(points) for item in liquids], axis=0) if len(liquids) > 1 else None
+        for index, item in enumerate(liquids):
+            mine = slice(None) if nearest is None else nearest == index
+            u = np.asarray(item.velocity(points[mine]))[:, a] if callable(item.velocity) else item.velocity[a]
+            velocity[a].reshape(-1)[mine] = u
+    return velocity
+
+
+def _pulled(velocity, gravity, dt) -> Faces:
+    return Faces(*(u + np.float32(g * dt) for u, g in zip(velocity, gravity, strict=True)))
