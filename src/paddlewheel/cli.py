@@ -6,12 +6,13 @@ import inspect
 import json
 import runpy
 import sys
+import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 import paddlewheel
@@ -30,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options = _parser().parse_args(_checked_names(sys.argv[1:] if arguments is None else arguments))
         return options.command(options) or 0
-    except (ValueError, OSError, picture.MissingExtra) as error:
+    except (ValueError, OSError, picture.MissingExtraError) as error:
         _complain(f"error: {_one_line(error)}")
         return MISTAKE
     except KeyboardInterrupt:
@@ -40,7 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(options) -> int:
     name, build = _scene_function(options.scene)
-    scene = _build(name, build, dict(options.set) | ({} if options.cells is None else {"cells": options.cells}))
+    scene = _build(
+        options.scene, build, dict(options.set) | ({} if options.cells is None else {"cells": options.cells})
+    )
     step = first_step(scene)
     info = step.projection.info
     if not info.converged:
@@ -70,7 +73,7 @@ def _check(options) -> int:
             holds = value <= entry.LIMITS[figure]  # False for NaN
             failed |= not holds
             table.add_row(name, figure, f"{value:.2e}", f"{entry.LIMITS[figure]:.0e}", "holds" if holds else "FAILS")
-    Console().print(table)
+    _console().print(table)
     return FAILED if failed else 0
 
 
@@ -79,19 +82,19 @@ def _gallery(options) -> int:
     for name, entry in gallery.SCENES.items():
         parameters = inspect.signature(entry.scene).parameters.values()
         table.add_row(name, entry.caption, "\n".join(f"{p.name}={p.default}" for p in parameters))
-    Console().print(table)
+    _console().print(table)
     return 0
 
 
 def _bench_pressure(options) -> int:
-    console = Console()
+    console = _console()
     cases = benchmark.ladder(options.cells, options.solver, options.tolerance)
     for path in (options.json, options.plot):
         if path is not None and not path.parent.is_dir():
             raise ValueError(f"{path}: there is no directory {path.parent}")
     if options.plot is not None:
         picture.pyplot()  # fails now, not after minutes
-    result = benchmark.pressure(cases, _progress(console, len(cases)))
+    result = benchmark.pressure(cases, _progress)
     console.print(benchmark.pressure_table(result))
     for line in benchmark.pressure_summary(result):
         console.print(line, highlight=False)
@@ -106,34 +109,35 @@ def _bench_pressure(options) -> int:
 
 
 def _bench_startup(options) -> int:
-    console = Console()
-    result = benchmark.startup(_progress(console, 2))
+    console = _console()
+    result = benchmark.startup(_progress)
     console.print(benchmark.startup_table(result))
     if options.json is not None:
         options.json.write_text(json.dumps(result, indent=2) + "\n")
     return 0
 
 
-def _progress(console, total) -> Callable:
-    """Wraps a list of (name, work) with a bar and the time that is left, weighing cases by their work."""
+def _console() -> Console:
+    """Standard output, as wide as a table wants if it is a file."""
+    return Console(width=None if sys.stdout.isatty() else 140)
 
-    def shown(cases):
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(elapsed_when_finished=False),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=total)
-            for name, case in cases:
-                bar.update(task, description=name)
-                yield case
-                bar.advance(task)
 
-    return shown
+def _progress(cases: list) -> Iterator:
+    """The cases one by one, under a bar with the time that is left; each counts as its `work`, or as one."""
+    work = [getattr(case, "work", 1) for case in cases]
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(elapsed_when_finished=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=sum(work))
+        for number, case in enumerate(cases):
+            name = getattr(case, "name", case)
+            bar.update(task, description=f"{number + 1} of {len(cases)}: {name}", completed=sum(work[:number]))
+            yield case
 
 
 def _scene_function(name: str) -> tuple[str, Callable[..., Scene]]:
@@ -143,25 +147,41 @@ def _scene_function(name: str) -> tuple[str, Callable[..., Scene]]:
     path = Path(name)
     if path.suffix != ".py":
         argument.choice("run", "SCENE", name, gallery.SCENES)
-    build = runpy.run_path(str(path)).get("scene")
+    build = _guarded(name, lambda: runpy.run_path(str(path))).get("scene")
     if not callable(build):
         raise ValueError(f"{path}: has no function scene(**parameters) that returns a paddlewheel.Scene")
     return path.stem, build
 
 
 def _build(name: str, build: Callable[..., Scene], parameters: dict) -> Scene:
-    accepted = inspect.signature(build).parameters
-    if not any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
+    signature = inspect.signature(build)
+    if not any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
         for given in parameters:
-            argument.choice(name, "parameter", given, list(accepted))
+            argument.choice(name, "parameter", given, list(signature.parameters))
     try:
-        inspect.signature(build).bind(**parameters)
+        signature.bind(**parameters)
     except TypeError as error:
         raise ValueError(f"{name}: {error}; give it with --set") from None
-    scene = build(**parameters)
+    scene = _guarded(name, lambda: build(**parameters))
     if not isinstance(scene, Scene):
         raise ValueError(f"{name}: scene() returned {scene!r}, expected a paddlewheel.Scene")
     return scene
+
+
+def _guarded(name: str, action: Callable):
+    """The result of an action that runs a user's script; its mistakes become one line with the place they are at."""
+    try:
+        return action()
+    except (ValueError, OSError):  # these say what is wrong by themselves
+        raise
+    except SyntaxError as error:
+        raise ValueError(f"{name}:{error.lineno}: {error.msg}") from error
+    except Exception as error:
+        lines = [
+            f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).stem == Path(name).stem
+        ]
+        place = f"{name}:{lines[-1]}" if lines else name
+        raise ValueError(f"{place}: {type(error).__name__}: {error}") from error
 
 
 def _setting(text: str) -> tuple[str, object]:
@@ -266,8 +286,8 @@ disk, so the first run of anything takes up to a minute longer.""",
     pressure = kinds.add_parser(
         "pressure",
         help="the pressure solve on a ladder of grids",
-        description="Time one projection of the cut-cell scene (a sphere, a sloping floor, a wavy surface) on a ladder\n"
-        "of grids; 128 cells are 459 thousand unknowns. docs/benchmarks.md says how each figure is measured.",
+        description="Time one projection of the cut-cell scene (a sphere, a sloping floor, a wavy surface) on a\n"
+        "ladder of grids; 128 cells are 459 thousand unknowns. docs/benchmarks.md says how it is measured.",
         epilog="""examples:
   paddlewheel bench pressure --json pressure.json --plot pressure.png
   paddlewheel bench pressure --cells 64,128 --solver multigrid --tolerance 1e-10""",

@@ -7,6 +7,7 @@ grid, so the exact answer is u = 0: everything that is left is error.
 import numpy as np
 
 from paddlewheel.scene import Liquid, Method, Scene, Solid
+from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.step import FirstStep
 
@@ -23,7 +24,7 @@ MIDDLE = (0.5, 0.52, 0.5)
 
 def scene(cells: int = 64, tilt: float = 17.0, radius: float = 0.14, weights: str = "area", solver: str = "multigrid"):
     """A tank tilted by `tilt` degrees, half full, with a sphere that breaks the surface."""
-    half = 0.5 * np.radians(tilt)
+    half = 0.5 * np.radians(argument.number("still-water", "tilt", tilt))
     turn = (np.cos(half), 0.0, 0.0, np.sin(half))
     room = Box((0.14, 0.2, 0.14), (0.86, 0.84, 0.86)).moved(rotate=turn, about=MIDDLE)
     return Scene(
@@ -46,6 +47,6 @@ def check(step: FirstStep) -> dict[str, float]:
     pressure = step.projection.pressure
     off = np.abs(pressure - exact)[pressure != 0].max(initial=0.0)
     return {
-        "max|u| / gΔt": step.fastest / (g * step.dt),
+        "max|u| / gΔt": float(step.fastest / (g * step.dt)),
         "max|p − ρg(H − y)| / ρgH": float(off / (scene.density * g * LEVEL)),
     }

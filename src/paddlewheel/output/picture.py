@@ -19,7 +19,7 @@ _STYLE = {
 _DECADES = 8  # of a logarithmic scale, below its largest value
 
 
-class MissingExtra(ImportError):
+class MissingExtraError(ImportError):
     """A part of the package that was not installed with it; the message says how to get it."""
 
 
@@ -28,7 +28,7 @@ def pyplot():
     try:
         import matplotlib
     except ImportError as error:
-        raise MissingExtra("pictures need matplotlib: pip install 'paddlewheel[picture]'") from error
+        raise MissingExtraError("pictures need matplotlib: pip install 'paddlewheel[picture]'") from error
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
@@ -42,7 +42,7 @@ def draw_step(step: FirstStep, path: Path, title: str) -> None:
 
     grid, projection = step.scene.grid, step.projection
     k = grid.shape[2] // 2
-    liquid = (step.phi < 0)[:, :, k]
+    liquid = projection.pressure[:, :, k] != 0
     scale = np.linalg.norm(step.scene.gravity) * step.dt
     speed = _fastest_face(projection.velocity, projection.known)[:, :, k] / (scale or 1.0)
     pressure = np.where(liquid, projection.pressure[:, :, k], np.nan)
@@ -62,7 +62,8 @@ def draw_step(step: FirstStep, path: Path, title: str) -> None:
         norm = LogNorm(top * 10.0**-_DECADES, top)
         shown = np.where(liquid, np.maximum(speed, norm.vmin), np.nan)
         image = axes[1].imshow(shown.T, origin="lower", extent=extent, cmap="magma", norm=norm, aspect="equal")
-        axes[1].set_title(r"what still moves: $|u|\,/\,g\Delta t$" if scale else r"speed $|u|$ [m/s]")
+        quantity = r"$|u|\,/\,g\Delta t$" if scale else r"$|u|$ [m/s]"
+        axes[1].set_title(f"what moves: {quantity}, at most {_power(step.fastest / (scale or 1.0))}")
         figure.colorbar(image, ax=axes[1], shrink=0.85, pad=0.02, extend="min")
 
         for ax in axes:
@@ -80,7 +81,8 @@ def draw_scaling(result: dict, path: Path) -> None:
         figure, axes = plt.subplots(1, 3, figsize=(12.4, 4.1), layout="constrained")
         machine = result["machine"]
         figure.suptitle(
-            f"one projection to {result['tolerance']:g}, {machine['threads']} threads, triad {machine['triad'] / 1e9:.0f} GB/s",
+            f"one projection to {result['tolerance']:g}: {machine['threads']} threads, "
+            f"triad {machine['triad'] / 1e9:.0f} GB/s",
             fontsize=13,
             color=_SURFACE,
         )
@@ -92,7 +94,7 @@ def draw_scaling(result: dict, path: Path) -> None:
             total = np.array([row["seconds"]["total"] for row in rows])
             style = {"marker": "o", "color": colour, "label": {"mic": "MIC(0)"}.get(solver, solver), "lw": 1.8, "ms": 5}
             axes[0].loglog(n, total, **style)
-            axes[1].semilogx(n, 1e6 * total / n, **style)
+            axes[1].loglog(n, 1e6 * total / n, **style)
             axes[2].semilogx(n, [row["iterations"] for row in rows], **style)
             if solver == "multigrid":
                 axes[0].loglog(n, total[-1] * n / n[-1], ":", color=_LINE, lw=1, label="∝ unknowns")
@@ -101,11 +103,16 @@ def draw_scaling(result: dict, path: Path) -> None:
             ax.set_xlabel("unknowns")
             ax.grid(which="major", color="#e6e1da", lw=0.8)
             ax.set_axisbelow(True)
-        for ax in axes[1:]:
-            ax.set_ylim(bottom=0)
+        axes[2].set_ylim(bottom=0)
         axes[0].legend(frameon=False)
         figure.savefig(path, dpi=130)
         plt.close(figure)
+
+
+def _power(value: float) -> str:
+    """1.2e-07 as mathematics."""
+    digits, exponent = f"{value:.1e}".split("e")
+    return rf"${digits} \cdot 10^{{{int(exponent)}}}$"
 
 
 def _fastest_face(velocity: Faces, known: Faces) -> np.ndarray:
@@ -125,17 +132,17 @@ def _isobars(ax, grid, pressure) -> None:
 
 
 def _solids(ax, step, k) -> None:
-    """Solids over everything: the cells under them show what the grid holds, the outline what it stands for."""
+    """The surface, and the solids over everything: cells are what is computed, outlines what they stand for."""
     grid = step.scene.grid
-    nodes = step.boundary.phi[:, :, k] if grid.is_2d or grid.shape[2] % 2 == 0 else step.boundary.phi[:, :, k : k + 2].mean(axis=2)
-    x, y = (np.arange(n) * grid.h for n in grid.node_shape[:2])
-    if nodes.min() < 0 < nodes.max():
-        ax.contourf(x, y, nodes.T, levels=[nodes.min(), 0], colors=[_SOLID])
-        ax.contour(x, y, nodes.T, levels=[0], colors=[_LINE], linewidths=1.2)
-    cx, cy = ((np.arange(n) + 0.5) * grid.h for n in grid.shape[:2])
+    x, y = ((np.arange(n) + 0.5) * grid.h for n in grid.shape[:2])
     phi = step.phi[:, :, k]
-    outside = 0.25 * (nodes[1:, 1:] + nodes[1:, :-1] + nodes[:-1, 1:] + nodes[:-1, :-1]) > 0
     if phi.min() < 0 < phi.max():
-        ax.contour(cx, cy, np.ma.masked_where(~outside, phi).T, levels=[0], colors=[_SURFACE], linewidths=1.6)
+        ax.contour(x, y, phi.T, levels=[0], colors=[_SURFACE], linewidths=1.6)
+    x, y = (np.arange(n) * grid.h for n in grid.node_shape[:2])
+    nodes = step.boundary.phi[:, :, k : k + 2].mean(axis=2)
+    if nodes.min() < 0 < nodes.max():
+        ax.contourf(x, y, nodes.T, levels=[nodes.min(), 0], colors=[_SOLID], zorder=3)
+        ax.contour(x, y, nodes.T, levels=[0], colors=[_LINE], linewidths=1.2, zorder=4)
+    ax.set_facecolor("#fbfaf8")
     ax.set_xlim(0, grid.size[0])
     ax.set_ylim(0, grid.size[1])

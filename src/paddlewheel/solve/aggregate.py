@@ -15,9 +15,10 @@ centres, but not at all where it drops at one weak link. So each fine face
 counts as resistances in series: the face, and on either side half a cell as
 conductive as the strongest coupling s of that cell,
 
-    coupling = Σ_f 1 / (1/c_f + ½/s_i + ½/s_j),      extra = Σ_i 1 / (1/e_i + ½/s_i)
+    coupling = Σ_f 1 / (1/c_f + ½/s_i + ½/s_j),      extra = ½ Σ_i e_i
 
-which is ½ c where all are equal and c at a weak link.
+which is ½ c where all are equal and c at a weak link. (Series resistances for
+the extra as well cost one or two iterations more.)
 
 A node without edges is solved exactly by one relaxation. It is not coarsened
 further, so a spray of a thousand drops costs nothing on the coarse levels.
@@ -66,7 +67,7 @@ def from_cells(system: System, layout: Layout) -> tuple[np.ndarray, Graph]:
     reds, n = int(counts[:, 0].sum()), int(counts.sum())
     before[:, 1] += reds
     cell, extra, degree = np.empty((n, 3), np.int32), np.zeros(n, np.float32), np.zeros(n, np.int64)
-    _number_cells(node, cell, extra, before, strength, *layout.where, system.extra)
+    _number_cells(node, cell, extra, before, *layout.where, system.extra)
 
     # Twice over the same faces: to count the edges, then to write them.
     start, neighbour, coupling = np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
@@ -88,7 +89,7 @@ def from_graph(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, Graph]
         if counts.sum() < ENOUGH * len(order):
             break
     reds, n = int(counts[0]), int(counts.sum())
-    members_start, members, cell, extra = _number_nodes(parent, order, groups, graph.cell, graph.extra, strength, reds, n)
+    members_start, members, cell, extra = _number_nodes(parent, order, groups, graph.cell, graph.extra, reds, n)
     start, neighbour, coupling = _join_nodes(parent, members_start, members, graph.start, graph.neighbour, graph.coupling, strength)
     return parent, members_start, members, Graph(cell, start, neighbour, coupling, extra, reds, shape)
 
@@ -162,7 +163,7 @@ def _split_cells(node, strength, counts, rows, blocks, stride, pitch, coupling, 
 
 
 @kernel
-def _number_cells(node, cell, extra, before, strength, rows, blocks, stride, pitch, e):
+def _number_cells(node, cell, extra, before, rows, blocks, stride, pitch, e):
     """Number the nodes of all blocks through; set each node's coarse cell and extra."""
     n2 = e.shape[2]
     for block in prange(blocks.shape[0] - 1):
@@ -174,8 +175,7 @@ def _number_cells(node, cell, extra, before, strength, rows, blocks, stride, pit
                     n = node[colour, at] + before[block, ((i >> 1) + (j >> 1) + (k >> 1)) & 1]
                     node[colour, at] = n
                     cell[n, 0], cell[n, 1], cell[n, 2] = i >> 1, j >> 1, k >> 1
-                    if e[i, j, k] > 0.0:
-                        extra[n] += 1.0 / (1.0 / e[i, j, k] + 0.5 / strength[colour, at])
+                    extra[n] += 0.5 * e[i, j, k]
 
 
 @kernel
@@ -184,35 +184,47 @@ def _join_cells(degree, neighbour, coupling, start, node, strength, rows, blocks
     n0, n1, n2 = unknown.shape
     writing = neighbour.shape[0] > 0
     for block in prange(blocks.shape[0] - 1):
-        own, to, weight = np.empty(48, np.int64), np.empty(48, np.int64), np.empty(48, np.float64)
+        own, to, weight = np.empty(48, np.int32), np.empty(48, np.int32), np.empty(48, np.float32)
+        nodes, colours, ats = np.empty(8, np.int32), np.empty(8, np.int64), np.empty(8, np.int64)
         r = blocks[block]
         while r < blocks[block + 1]:
             I, J = (rows[r, 4] - 1) >> 1, (rows[r, 5] - 1) >> 1
             r, low, high = _group_end(rows, r)
             for K in range(low, min(high, (n2 + 1) >> 1)):
-                edges = 0
+                single = -1
                 for q in range(8):
                     i, j, k = 2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1)
-                    if i >= n0 or j >= n1 or k >= n2 or not unknown[i, j, k]:
-                        continue
-                    colour, at = place(i, j, k, stride, pitch)
-                    mine = node[colour, at]
-                    for side in range(6):
-                        a, up = side >> 1, side & 1
-                        d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
-                        w = c[a][i + d0 * up, j + d1 * up, k + d2 * up]
-                        if w > 0.0:
-                            step = 2 * up - 1
-                            there = at + d0 * step * stride + d1 * step * pitch + d2 * _hop(k, up)
-                            theirs = node[1 - colour, there]
-                            if theirs != mine:
-                                e = 0
-                                while e < edges and (own[e] != mine or to[e] != theirs):
-                                    e += 1
-                                if e == edges:
-                                    own[e], to[e], weight[e] = mine, theirs, 0.0
-                                    edges += 1
-                                weight[e] += 1.0 / (1.0 / w + 0.5 / strength[colour, at] + 0.5 / strength[1 - colour, there])
+                    nodes[q] = -1
+                    if i < n0 and j < n1 and k < n2 and unknown[i, j, k]:
+                        colours[q], ats[q] = place(i, j, k, stride, pitch)
+                        nodes[q] = node[colours[q], ats[q]]
+                        single = nodes[q] if single == -1 or single == nodes[q] else -2
+                edges, e = 0, 0
+                for side in range(6):
+                    a, up = side >> 1, side & 1
+                    d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
+                    hop = (2 * up - 1) * (d0 * stride + d1 * pitch)
+                    for q in range(8):
+                        outer = (q >> (2 - a)) & 1 == up
+                        if nodes[q] < 0 or not (outer or single == -2):
+                            continue
+                        k = 2 * K + (q & 1)
+                        w = c[a][2 * I + (q >> 2) + d0 * up, 2 * J + ((q >> 1) & 1) + d1 * up, k + d2 * up]
+                        if w == 0.0:
+                            continue
+                        mine, there = nodes[q], ats[q] + (_hop(k, up) if a == 2 else hop)
+                        theirs = node[1 - colours[q], there]
+                        if mine == theirs:
+                            continue
+                        if e >= edges or own[e] != mine or to[e] != theirs:  # mostly the same edge as before
+                            e = 0
+                            while e < edges and (own[e] != mine or to[e] != theirs):
+                                e += 1
+                            if e == edges:
+                                own[e], to[e], weight[e] = mine, theirs, 0.0
+                                edges += 1
+                        if writing:
+                            weight[e] += _in_series(w, strength[colours[q], ats[q]], strength[1 - colours[q], there])
                 for e in range(edges):
                     if writing:
                         # degree counts down, so that edges fill their node's range from its end
@@ -221,6 +233,12 @@ def _join_cells(degree, neighbour, coupling, start, node, strength, rows, blocks
                         coupling[start[own[e]] + degree[own[e]]] = weight[e]
                     else:
                         degree[own[e]] += 1
+
+
+@kernel(parallel=False)
+def _in_series(c, s, t):
+    """1 / (1/c + ½/s + ½/t)."""
+    return 2.0 * c * s * t / (2.0 * s * t + c * (s + t))
 
 
 @kernel(parallel=False)
@@ -295,7 +313,7 @@ def _split_nodes(parent, order, groups, cell, start, neighbour, coupling, streng
 
 
 @kernel(parallel=False)
-def _number_nodes(parent, order, groups, cell, extra, strength, reds, n):
+def _number_nodes(parent, order, groups, cell, extra, reds, n):
     """Number the parts through, reds first; list their members."""
     members_start, members = np.zeros(n + 1, np.int64), np.empty(order.shape[0], np.int32)
     coarse, total = np.empty((n, 3), np.int32), np.zeros(n, np.float32)
@@ -316,8 +334,7 @@ def _number_nodes(parent, order, groups, cell, extra, strength, reds, n):
         node = order[at]
         parent[node] = number[parent[node]]
         members_start[parent[node] + 1] += 1
-        if extra[node] > 0.0:
-            total[parent[node]] += 1.0 / (1.0 / extra[node] + 0.5 / strength[node])
+        total[parent[node]] += 0.5 * extra[node]
     for p in range(n):
         members_start[p + 1] += members_start[p]
     fill = members_start[:-1].copy()
@@ -347,6 +364,6 @@ def _join_nodes(parent, members_start, members, start, neighbour, coupling, stre
                     if at == end:
                         to[at], weight[at] = q, 0.0
                         end += 1
-                    weight[at] += 1.0 / (1.0 / coupling[e] + 0.5 / strength[member] + 0.5 / strength[neighbour[e]])
+                    weight[at] += _in_series(coupling[e], strength[member], strength[neighbour[e]])
         edges[p + 1] = end
     return edges, to[:end].copy(), weight[:end].copy()

@@ -17,9 +17,21 @@ from paddlewheel.types import SolveInfo
 RESTARTS = 3
 
 
+def stencil(packed: Packed) -> Callable[[np.ndarray, np.ndarray], float]:
+    """The matrix as a function: `apply(q, x)` sets q = A x and returns x · A x."""
+    partial = np.empty(len(packed.layout.blocks) - 1)
+
+    def apply(q, x):
+        _apply(q, partial, x, packed.lower, packed.extra, *packed.layout.where)
+        return partial.sum()
+
+    return apply
+
+
 def conjugate_gradients(
     packed: Packed,
     x: np.ndarray,
+    apply: Callable[[np.ndarray, np.ndarray], float],
     precondition: Callable[[np.ndarray, np.ndarray], None],
     tolerance: float,
     iterations: int,
@@ -27,47 +39,45 @@ def conjugate_gradients(
 ) -> SolveInfo:
     """Improve x until max|b − A x| ≤ tolerance · max|b|.
 
-    `precondition(z, r)` sets the float32 vector z to about A⁻¹ r, by a
-    symmetric positive operator. When the recurred residual has converged but
-    the true one has not, the iteration is started anew from it.
+    `apply(q, x)` sets q = A x and returns x · A x: the stencil, and whatever
+    else a term adds to it. `precondition(z, r)` sets the float32 vector z to
+    about A⁻¹ r, by a symmetric positive operator. When the recurred residual
+    has converged but the true one has not, the iteration is begun anew.
     """
-    started = time.perf_counter()
-    layout = packed.layout
-    rows, blocks, steps = layout.rows, layout.blocks, (layout.stride, layout.pitch)
-    partial = np.empty(len(blocks) - 1)
+    began = time.perf_counter()
+    layout, rhs = packed.layout, packed.rhs
+    rows, blocks = layout.rows, layout.blocks
+    partial = np.zeros(len(blocks) - 1)
     r, d, q = (layout.zeros(np.float64) for _ in range(3))
     r32, z = layout.zeros(np.float32), layout.zeros(np.float32)
 
-    def report(count, residual, converged):
-        return SolveInfo(name, unknowns, count, residual, time.perf_counter() - started, converged)
-
-    unknowns = int(np.count_nonzero(packed.inverse))
-    largest = np.abs(packed.rhs).max() if len(rows) else 0.0
+    _residual(r, r32, partial, rhs, q, rows, blocks)
+    largest = partial.max()
     if largest == 0.0:
         x[:] = 0.0
-        return report(0, 0.0, True)
+        return SolveInfo(name, packed.unknowns, 0, 0.0, time.perf_counter() - began, True)
 
-    count, previous = 0, np.inf
+    count, residual = 0, np.inf
     for _ in range(RESTARTS):
-        _apply(q, partial, x, packed.lower, packed.extra, rows, blocks, *steps)
-        _residual(r, r32, partial, packed.rhs, q, rows, blocks)
-        residual = partial.max() / largest
-        if residual <= tolerance or count >= iterations or not residual < previous:
+        apply(q, x)
+        _residual(r, r32, partial, rhs, q, rows, blocks)
+        before, residual = residual, partial.max() / largest
+        if residual <= tolerance or count >= iterations or not residual < before:
             break
-        previous, recurred, rho = residual, residual, 0.0
-        d[:] = 0.0
+        recurred, rho = residual, 0.0
         while recurred > tolerance and count < iterations:
             precondition(z, r32)
             _dot(partial, r, z, rows, blocks)
             rho, old = partial.sum(), rho
-            if rho <= 0.0:  # nothing left that the preconditioner can see
+            if not rho > 0.0:  # nothing left that the preconditioner can see, or not a number
                 break
             _direction(d, z, rho / old if old else 0.0, rows, blocks)
-            _apply(q, partial, d, packed.lower, packed.extra, rows, blocks, *steps)
-            _advance(x, r, r32, partial, d, q, rho / partial.sum(), rows, blocks)
+            _advance(x, r, r32, partial, d, q, rho / apply(q, d), rows, blocks)
             recurred = partial.max() / largest
             count += 1
-    return report(count, float(residual), bool(residual <= tolerance))
+    return SolveInfo(
+        name, packed.unknowns, count, float(residual), time.perf_counter() - began, bool(residual <= tolerance)
+    )
 
 
 @kernel
@@ -109,14 +119,23 @@ def _residual(r, r32, partial, b, q, rows, blocks):
     """r = b − q, its float32 copy, and each block's largest |r|."""
     for block in prange(blocks.shape[0] - 1):
         largest = 0.0
-        for row in range(blocks[block], blocks[block + 1]):
-            for at in range(rows[row, 0] + rows[row, 1], rows[row, 0] + rows[row, 2]):
-                for colour in range(2):
-                    v = b[colour, at] - q[colour, at]
-                    r[colour, at] = v
-                    r32[colour, at] = v
-                    largest = max(largest, abs(v))
+        for colour in range(2):
+            for row in range(blocks[block], blocks[block + 1]):
+                start, count = rows[row, 0] + rows[row, 1], rows[row, 2] - rows[row, 1]
+                largest = max(largest, _residual_row(r[colour], r32[colour], b[colour], q[colour], start, count))
         partial[block] = largest
+
+
+@kernel(parallel=False)
+def _residual_row(r, r32, b, q, start, count):
+    largest = 0.0
+    for n in range(count):
+        at = np.uint64(start + n)
+        v = b[at] - q[at]
+        r[at] = v
+        r32[at] = v
+        largest = max(largest, abs(v))
+    return largest
 
 
 @kernel

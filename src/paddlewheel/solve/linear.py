@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.solve.cg import conjugate_gradients
+from paddlewheel.solve.cg import conjugate_gradients, stencil
 from paddlewheel.solve.mic import IncompleteCholesky
 from paddlewheel.solve.multigrid import Multigrid
 from paddlewheel.solve.packed import pack, pack_field, unpack_field
@@ -48,7 +48,7 @@ def solve(
     else:
         x = pack_field(packed.layout, np.where(system.unknown, start.reshape(system.unknown.shape), 0.0))
     ready = time.perf_counter()
-    info = conjugate_gradients(packed, x, precondition, tolerance, iterations, name)
+    info = conjugate_gradients(packed, x, stencil(packed), precondition, tolerance, iterations, name)
     pressure = unpack_field(packed.layout, x).reshape(shape)
     done = time.perf_counter()
     return Solution(pressure, info._replace(seconds=done - began), {"set-up": ready - began, "solve": done - ready})

@@ -21,7 +21,7 @@ from paddlewheel.solve.system import System
 
 SMOOTHING = 3
 PARTS = 16  # a colour of a coarse level is relaxed in so many parts
-DENSE = 64  # a level with no more nodes that have edges is solved by its pseudo-inverse
+DENSE = 32  # a level with no more nodes that have edges is solved by its pseudo-inverse
 
 
 class Coarse(NamedTuple):
@@ -90,8 +90,7 @@ def _hierarchy(graph) -> Coarse:
     n = int(sizes.sum())
     inverse = np.empty(n, np.float32)
     _invert_diagonal(inverse, extra, start, coupling)
-    last = int(firsts[-1])
-    dense = last + np.nonzero(np.diff(graphs[-1].start))[0]
+    dense = np.nonzero(np.diff(graphs[-1].start))[0]
     return Coarse(
         levels,
         start,
@@ -104,8 +103,8 @@ def _hierarchy(graph) -> Coarse:
         nodes,
         np.zeros(n, np.float32),
         np.zeros(n, np.float32),
-        dense,
-        _pseudo_inverse(dense, extra, start, neighbour, coupling),
+        dense + firsts[-1],
+        _pseudo_inverse(graphs[-1], dense),
     )
 
 
@@ -114,25 +113,22 @@ def _chained(starts) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(s) for s in starts]))])
 
 
-def _pseudo_inverse(dense, extra, start, neighbour, coupling) -> np.ndarray:
+def _pseudo_inverse(graph, nodes) -> np.ndarray:
     """A⁺ over some nodes, built so that the constant of a closed region is a null vector to the last digit."""
-    m = len(dense)
-    if m == 0:
+    if len(nodes) == 0:
         return np.zeros((0, 0), np.float32)
-    index = np.full(len(extra), -1)
-    index[dense] = np.arange(m)
-    W = np.zeros((m, m))
-    for row, node in enumerate(dense):
-        edges = slice(start[node], start[node + 1])
-        np.add.at(W[row], index[neighbour[edges]], coupling[edges].astype(float))
+    index = np.zeros(len(graph.extra), int)
+    index[nodes] = np.arange(len(nodes))
+    W = np.zeros((len(nodes), len(nodes)))
+    np.add.at(W, (index[np.repeat(nodes, np.diff(graph.start)[nodes])], index[graph.neighbour]), graph.coupling)
     W = 0.5 * (W + W.T)  # the two ends of an edge were summed in different orders
-    A = np.diag(W.sum(axis=1) + extra[dense]) - W
+    A = np.diag(W.sum(axis=1) + graph.extra[nodes]) - W
     return np.linalg.pinv(A, rcond=1e-13, hermitian=True).astype(np.float32)
 
 
-@kernel
+@kernel(parallel=False)
 def _invert_diagonal(inverse, extra, start, coupling):
-    for n in prange(inverse.shape[0]):
+    for n in range(inverse.shape[0]):
         diagonal = np.float64(extra[n])
         for e in range(start[n], start[n + 1]):
             diagonal += coupling[e]
@@ -142,16 +138,14 @@ def _invert_diagonal(inverse, extra, start, coupling):
 @kernel(parallel=False)
 def _cycle(z, r, inverse, lower, node, coarse, rows, blocks, stride, pitch):
     """z = V(r)."""
-    _clear(z, rows, blocks)
-    for _ in range(SMOOTHING):
-        for colour in range(2):
-            _relax(z, r, inverse, lower, rows, blocks, stride, pitch, colour)
+    _relax_from_zero(z, r, inverse, rows, blocks)
+    for half in range(1, 2 * SMOOTHING):
+        _relax(z, r, inverse, lower, rows, blocks, stride, pitch, half & 1)
     _restrict_cells(coarse.b, z, r, inverse, lower, node, rows, blocks, stride, pitch)
     _coarse_cycle(coarse)
     _prolong_cells(z, coarse.x, node, rows, blocks)
-    for _ in range(SMOOTHING):
-        for colour in range(2):
-            _relax(z, r, inverse, lower, rows, blocks, stride, pitch, 1 - colour)
+    for half in range(1, 2 * SMOOTHING + 1):
+        _relax(z, r, inverse, lower, rows, blocks, stride, pitch, half & 1)
 
 
 @kernel(parallel=False)
@@ -226,10 +220,13 @@ def _restrict(coarse, first, end, black):
 
 
 @kernel
-def _clear(z, rows, blocks):
+def _relax_from_zero(x, b, inverse, rows, blocks):
+    """Gauss–Seidel over the red cells when x is zero; the black ones need not be cleared."""
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
-            z[:, rows[r, 0] + rows[r, 1] : rows[r, 0] + rows[r, 2]] = 0.0
+            for n in range(rows[r, 2] - rows[r, 1]):
+                at = np.uint64(rows[r, 0] + rows[r, 1] + n)
+                x[0, at] = b[0, at] * inverse[0, at]
 
 
 @kernel

@@ -61,6 +61,7 @@ class Packed(NamedTuple):
     extra    (2, size) float64
     inverse  (2, size) float32: one over the diagonal; zero where there is no unknown or a singular one
     rhs      (2, size) float64
+    unknowns how many there are
     """
 
     layout: Layout
@@ -68,6 +69,7 @@ class Packed(NamedTuple):
     extra: np.ndarray
     inverse: np.ndarray
     rhs: np.ndarray
+    unknowns: int
 
 
 def pack(system: System) -> Packed:
@@ -77,7 +79,7 @@ def pack(system: System) -> Packed:
     extra, rhs = layout.zeros(np.float64), layout.zeros(np.float64)
     inverse = layout.zeros(np.float32)
     _pack(lower, extra, rhs, inverse, *layout.where, *system)
-    return Packed(layout, lower, extra, inverse, rhs)
+    return Packed(layout, lower, extra, inverse, rhs, int(np.count_nonzero(system.unknown)))
 
 
 def pack_field(layout: Layout, field: np.ndarray) -> np.ndarray:

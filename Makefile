@@ -1,0 +1,56 @@
+# Every target works as the first command after a clone: it makes .venv and installs there what it needs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+DEMO := out/demo
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint check bench figures clean
+
+help:
+	@echo "make demo     solve for still water in a tilted tank; leaves a picture in $(DEMO)"
+	@echo "make test     lint, format, import directions and the tests (minutes)"
+	@echo "make check    make test, the slow tests and every check of the gallery"
+	@echo "make bench    time the pressure solve and the first use; leaves figures in out/bench"
+	@echo "make figures  draw again the pictures of README.md and docs/"
+	@echo "make install  only make .venv and install the package into it"
+	@echo "make clean    remove .venv and everything that was made"
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, and $(PYTHON) is " + sys.version.split()[0] + ": make PYTHON=...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (once) ..."
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(INSTALLED)
+	@$(BIN)/paddlewheel run still-water --out $(DEMO)
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest
+
+check: lint
+	$(BIN)/python -m pytest -m "slow or not slow"
+	$(BIN)/paddlewheel check
+
+bench: $(INSTALLED)
+	@mkdir -p out/bench
+	$(BIN)/paddlewheel bench pressure --json out/bench/pressure.json --plot out/bench/pressure.png
+	$(BIN)/paddlewheel bench startup
+
+figures: $(INSTALLED)
+	$(BIN)/paddlewheel run still-water --out docs/figures
+	$(BIN)/paddlewheel bench pressure --plot docs/figures/pressure-scaling.png
+
+clean:
+	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

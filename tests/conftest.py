@@ -1,0 +1,17 @@
+"""Shared by all tests: threads, and a grid of any scene as a projection takes it."""
+
+import numba
+import pytest
+
+
+@pytest.fixture
+def on_threads():
+    """on_threads(n, function, *arguments): the function's result on n threads, at most those there are."""
+    before = numba.get_num_threads()
+
+    def run(n, function, *arguments, **options):
+        numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))
+        return function(*arguments, **options)
+
+    yield run
+    numba.set_num_threads(before)

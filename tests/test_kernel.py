@@ -1,0 +1,83 @@
+"""Threads, the cache of compiled kernels, and arithmetic that keeps NaN."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import paddlewheel
+from paddlewheel.kernel import kernel, prange
+
+COMPILING = "compiling kernels (first run only)"
+SHOW_CACHE = "import numba, paddlewheel.kernel; print(numba.config.CACHE_DIR)"
+SHOW_THREADS = "from paddlewheel.kernel import threads; print(threads())"
+RUN_KERNEL = "from paddlewheel.benchmark import triad_bandwidth; triad_bandwidth(16, 1)"
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | environment
+    )  # fmt: skip
+
+
+def test_threads_are_as_many_as_asked_for():
+    for count in (1, numba.config.NUMBA_NUM_THREADS):
+        assert run(SHOW_THREADS, PADDLEWHEEL_THREADS=str(count)).stdout.split() == [str(count)]
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "1.5", "two", "", "100000"])
+def test_a_wrong_number_of_threads_is_named(wrong):
+    done = run(SHOW_THREADS, PADDLEWHEEL_THREADS=wrong)
+    assert done.returncode != 0
+    assert f"ValueError: PADDLEWHEEL_THREADS={wrong!r}: expected a whole number from 1 to" in done.stderr
+
+
+def test_the_cache_is_keyed_by_the_sources(tmp_path):
+    """An edit in any file, not only in the one a kernel stands in, must compile anew."""
+    copy = tmp_path / "paddlewheel"
+    shutil.copytree(Path(paddlewheel.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    before = run(SHOW_CACHE, **environment).stdout.strip()
+    assert Path(before).parent == tmp_path / "cache"
+    assert run(SHOW_CACHE, **environment).stdout.strip() == before
+    with (copy / "types.py").open("a") as file:
+        file.write("\nEDITED = True\n")
+    assert run(SHOW_CACHE, **environment).stdout.strip() not in ("", before)
+
+
+def test_only_the_first_run_compiles_and_says_so(tmp_path):
+    first = run(RUN_KERNEL, NUMBA_CACHE_DIR=str(tmp_path))
+    second = run(RUN_KERNEL, NUMBA_CACHE_DIR=str(tmp_path))
+    assert first.returncode == second.returncode == 0
+    assert first.stderr.count(COMPILING) == 1
+    assert COMPILING not in second.stderr
+
+
+def test_a_home_that_cannot_be_written_to_is_no_obstacle(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a directory")
+    assert run(RUN_KERNEL, NUMBA_CACHE_DIR=str(blocked)).returncode == 0
+
+
+@kernel
+def _not_finite(out, values):
+    for i in prange(values.shape[0]):
+        out[i, 0] = np.isnan(values[i])
+        out[i, 1] = np.isinf(values[i])
+        out[i, 2] = values[i] != values[i]
+        out[i, 3] = not values[i] < 1.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fast_arithmetic_still_sees_what_is_not_finite(dtype):
+    """Full fast maths would fold all four tests to False."""
+    values = np.array([0.5, np.nan, np.inf, -np.inf, 2.0], dtype)
+    out = np.empty((5, 4), bool)
+    _not_finite(out, values)
+    expected = [np.isnan(values), np.isinf(values), np.isnan(values), ~(values < 1)]
+    np.testing.assert_array_equal(out, np.transpose(expected))
