@@ -39,13 +39,15 @@ BUSY = 0.5  # load average above which something else is running
 LEVEL = 0.3935  # of the surface [m]: 459 thousand unknowns at 128³
 STEP = 0.01  # [s]
 
-# Bytes an unknown moves per iteration, each array of a pass counted once, as the triad counts its own.
-# x, b, inverse and the couplings of both colours: 40 bytes a sweep.
+# Bytes an unknown moves per iteration, each array of a pass counted once, as the triad counts its own; the passes are
+# listed in docs/benchmarks.md.
+_HALF_SWEEP = 20  # half the cells: x, b, 1/diagonal, the other colour's x, and the couplings of both colours
 _CONJUGATE_GRADIENTS = 36 + 12 + 20 + 52  # A d, r·z, direction, advance
 TRAFFIC = {
-    # Six sweeps; clear, restrict and correct; the coarse levels, 1/7 of the cells, 520 bytes a node.
-    "multigrid": 6 * 40 + (4 + 22 + 6) + 520 / 7 + _CONJUGATE_GRADIENTS,
-    "mic": 28 + 24 + _CONJUGATE_GRADIENTS,  # forward and backward substitution
+    # half a sweep from zero and eleven more; restrict and correct; 460 bytes for each of N/7 coarse nodes
+    "multigrid": 6 + 11 * _HALF_SWEEP + 22 + 6 + 460 / 7 + _CONJUGATE_GRADIENTS,
+    # forward and backward substitution
+    "mic": 28 + 24 + _CONJUGATE_GRADIENTS,
 }
 RESIDUAL_TRAFFIC = 36 + 28  # A x and b − A x: before the first iteration and after the last
 

@@ -162,32 +162,36 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, surface, open, solid
     for i in prange(nx):
         for j in range(ny):
             for k in range(nz):
-                inside = phi[i + 1, j + 1, k + 1]
-                touches, tie, flux, pull = False, 0.0, 0.0, 0.0
-                if inside < 0.0:
-                    for a in range(3):
-                        for up in range(2):
-                            f0, f1, f2 = i + up * (a == 0), j + up * (a == 1), k + up * (a == 2)
-                            w = open[a][f0, f1, f2]
-                            sign = 2 * up - 1
-                            flux += sign * (
-                                w * np.float64(velocity[a][f0, f1, f2])
-                                + (1.0 - np.float64(w)) * solid_velocity[a][f0, f1, f2]
-                            )
-                            if w > 0.0:
-                                touches = True
-                                n0, n1, n2 = i + 1 + sign * (a == 0), j + 1 + sign * (a == 1), k + 1 + sign * (a == 2)
-                                outside = phi[n0, n1, n2]
-                                if outside >= 0.0:
-                                    theta = _theta(inside, outside)
-                                    p_s = (1.0 - theta) * surface[i + 1, j + 1, k + 1] + theta * surface[n0, n1, n2]
-                                    tie += w / theta
-                                    pull += w / theta * p_s
-                                elif up == 0:
-                                    coupling[a][i, j, k] = w
-                unknown[i, j, k] = touches
-                extra[i, j, k] = tie
-                rhs[i, j, k] = pull - scale * flux if touches else 0.0
+                unknown[i, j, k], extra[i, j, k], rhs[i, j, k] = False, 0.0, 0.0
+            for a in range(3):
+                d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
+                w, u, u_solid, c = open[a], velocity[a], solid_velocity[a], coupling[a]
+                for k in range(nz):
+                    inside = phi[i + 1, j + 1, k + 1]
+                    if inside < 0.0:
+                        below = phi[i + 1 - d0, j + 1 - d1, k + 1 - d2]
+                        above = phi[i + 1 + d0, j + 1 + d1, k + 1 + d2]
+                        w_below, w_above = np.float64(w[i, j, k]), np.float64(w[i + d0, j + d1, k + d2])
+                        b = scale * (w_below * u[i, j, k] + (1.0 - w_below) * u_solid[i, j, k])
+                        b -= scale * w_above * u[i + d0, j + d1, k + d2]
+                        b -= scale * (1.0 - w_above) * u_solid[i + d0, j + d1, k + d2]
+                        if below < 0.0:
+                            c[i, j, k] = w_below
+                        else:
+                            theta = _theta(inside, below)
+                            p_s = surface[i + 1 - d0, j + 1 - d1, k + 1 - d2]
+                            extra[i, j, k] += w_below / theta
+                            b += w_below / theta * ((1.0 - theta) * surface[i + 1, j + 1, k + 1] + theta * p_s)
+                        if above >= 0.0:
+                            theta = _theta(inside, above)
+                            p_s = surface[i + 1 + d0, j + 1 + d1, k + 1 + d2]
+                            extra[i, j, k] += w_above / theta
+                            b += w_above / theta * ((1.0 - theta) * surface[i + 1, j + 1, k + 1] + theta * p_s)
+                        rhs[i, j, k] += b
+                        unknown[i, j, k] |= w_below + w_above > 0.0
+            for k in range(nz):
+                if not unknown[i, j, k]:
+                    rhs[i, j, k] = 0.0
 
 
 @kernel
