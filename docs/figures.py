@@ -8,6 +8,8 @@
 The exact solutions are those of the tests, in tests/analytic.
 """
 
+# ruff: noqa: E402  the drawing backend and the path come before what needs them
+
 import sys
 from pathlib import Path
 
@@ -117,10 +119,9 @@ def rotated_boxes(cells=50):
         _box(above, place)
         _box(below, place)
         _streamlines(above, outcome)
-        error = _centre_error(outcome)
-        picture = below.imshow(
-            np.log10(np.maximum(error, 1e-9)).T, origin="lower", extent=(0, 1, 0, 1), cmap="magma_r", vmin=-5, vmax=0, zorder=1
-        )  # fmt: skip
+        logarithm = np.log10(np.maximum(_largest_error(outcome), 1e-9))
+        style = {"origin": "lower", "extent": (0, 1, 0, 1), "cmap": "magma_r", "vmin": -5, "vmax": 0}
+        picture = below.imshow(logarithm.T, zorder=1, **style)
         l1, largest = outcome.velocity_error()
         above.set_title(title)
         below.set_title(f"mean error {l1:.0e}, largest {largest:.0e}".replace("e-0", "e−"), fontsize=9.5)
@@ -156,7 +157,7 @@ def _streamlines(axis, outcome):
     axis.contour(x, x, np.abs(psi).T, levels=levels, colors=COLOURS["area"], linewidths=1, zorder=2)
 
 
-def _centre_error(outcome):
+def _largest_error(outcome):
     """Largest error of a cell's known faces; NaN in cells that have not even two of them."""
     total = np.zeros(outcome.grid.shape[:2])
     count = np.zeros(outcome.grid.shape[:2], int)

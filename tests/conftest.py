@@ -1,4 +1,9 @@
-"""Shared by all tests: threads, and a grid of any scene as a projection takes it."""
+"""Shared by all tests: threads."""
+
+import os
+
+# Before OpenMP is loaded. Threads that spin at barriers make small solves ten times slower on a busy machine.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numba
 import pytest

@@ -10,6 +10,8 @@ from paddlewheel.types import AXES, Boundary, Faces, Grid
 
 MARGIN = 3  # cells around a moving solid in which it is measured; beyond, the distance to its box is a bound
 
+ON_SURFACE = 1e-6  # cells; a node closer to the surface than this is on it
+
 
 class Solids:
     """The solids of a scene on a grid, measured anew for each step.
@@ -120,6 +122,7 @@ def _union(grid, axes, shapes) -> np.ndarray:
     phi = np.full([len(axis) for axis in axes], 2 * np.linalg.norm(grid.size))
     for shape in shapes:
         np.minimum(phi, sample(shape, axes), out=phi)
+    phi[np.abs(phi) < ON_SURFACE * grid.h] = 0  # else rounding decides how open a face is that lies in a wall
     return np.ascontiguousarray(np.broadcast_to(phi, counts), np.float32)
 
 

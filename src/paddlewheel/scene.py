@@ -13,9 +13,9 @@ from paddlewheel.grid.fractions import WEIGHTS
 from paddlewheel.solids import argument
 from paddlewheel.solids.pose import Pose, pose_at
 from paddlewheel.solids.shapes import Shape
+from paddlewheel.solve.linear import SOLVERS
 from paddlewheel.types import SIDES, Grid
 
-SOLVERS = ("multigrid", "mic")
 WALLS = ("free-slip", "no-slip")
 
 # Memory a step needs for each cell of the grid, liquid or not. An estimate from the arrays there are: fields and
