@@ -49,7 +49,7 @@ bench: $(INSTALLED)
 
 figures: $(INSTALLED)
 	$(BIN)/paddlewheel run still-water --out docs/figures
-	$(BIN)/paddlewheel bench pressure --plot docs/figures/pressure-scaling.png
+	$(BIN)/python docs/figures.py
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info

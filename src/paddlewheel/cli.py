@@ -292,7 +292,8 @@ disk, so the first run of anything takes up to a minute longer.""",
   paddlewheel bench pressure --json pressure.json --plot pressure.png
   paddlewheel bench pressure --cells 64,128 --solver multigrid --tolerance 1e-10""",
     )
-    pressure.add_argument("--cells", type=_cells, default=benchmark.CELLS, metavar="N,N,…", help="default: %(default)s")
+    ladder = ",".join(map(str, benchmark.CELLS))
+    pressure.add_argument("--cells", type=_cells, default=benchmark.CELLS, metavar="N,N,…", help=f"default: {ladder}")
     pressure.add_argument("--tolerance", type=float, default=1e-6, help="of the solve (default: %(default)g)")
     pressure.add_argument(
         "--solver",

@@ -235,12 +235,15 @@ def _relax(x, b, inverse, lower, rows, blocks, stride, pitch, colour):
     for block in prange(blocks.shape[0] - 1):
         other = 1 - colour
         for r in range(blocks[block], blocks[block + 1]):
-            start = rows[r, 0] + rows[r, 1]
+            start, count, shift = rows[r, 0] + rows[r, 1], rows[r, 2] - rows[r, 1], (rows[r, 3] + colour) & 1
+            if rows[r, 6]:
+                _relax_plain_row(x[colour], x[other], b[colour], inverse[colour], start, count, stride, pitch, shift)
+                continue
             _relax_row(
                 x[colour], start, x[other], b[colour], inverse[colour],
                 lower[0, colour], lower[1, colour], lower[2, colour],
                 lower[0, other], lower[1, other], lower[2, other],
-                start, rows[r, 2] - rows[r, 1], stride, pitch, (rows[r, 3] + colour) & 1,
+                start, count, stride, pitch, shift,
             )  # fmt: skip
 
 
@@ -254,6 +257,16 @@ def _relax_row(x, x_start, y, b, inverse, c0, c1, c2, d0, d1, d2, start, count, 
         t += c1[at] * y[at - p] + d1[at + p] * y[at + p]
         t += c2[at] * y[at + o - one] + d2[at + o] * y[at + o]
         x[np.uint64(x_start + n)] = t * inverse[at]
+
+
+@kernel(parallel=False)
+def _relax_plain_row(x, y, b, inverse, start, count, stride, pitch, shift):
+    """The same where all couplings between unknowns are one."""
+    s, p, o, one = np.uint64(stride), np.uint64(pitch), np.uint64(shift), np.uint64(1)
+    for n in range(count):
+        at = np.uint64(start + n)
+        t = b[at] + y[at - s] + y[at + s] + y[at - p] + y[at + p] + y[at + o - one] + y[at + o]
+        x[at] = t * inverse[at]
 
 
 @kernel

@@ -11,6 +11,11 @@ unknowns in each; kernels visit only those. Rows are grouped by twos in i and
 j, the rows of one coarse row together, and cut into BLOCKS blocks of about
 the same number of cells. Sums are taken per block and then over the blocks,
 so no result depends on the number of threads.
+
+In a plain row, as most are away from cut cells, a sum of coupling × value
+over the neighbours is the sum of their values, because where there is no
+unknown the value is zero. So smoothing need not read the couplings there,
+and it is bound by what it reads.
 """
 
 from typing import NamedTuple
@@ -26,8 +31,8 @@ BLOCKS = 64
 class Layout(NamedTuple):
     """Where the cells of a system are.
 
-    rows    (n, 6) int64: position of the row's start, first and last half index (exclusive),
-            i + j (padded), i, j (padded)
+    rows    (n, 7) int64: position of the row's start, first and last half index (exclusive),
+            i + j (padded), i, j (padded), and whether it is plain: between unknowns, all couplings are one
     blocks  (BLOCKS + 1,) int64: ranges of rows, of about equal work, whole coarse rows each
     shape   of the system
     stride  distance between rows that are neighbours in i; `pitch`, in j
@@ -107,7 +112,7 @@ def _layout(unknown: np.ndarray) -> Layout:
     i, j = i[order], j[order]
     first, last = spans[i, j].T.astype(np.int64)
     i, j = i + 1, j + 1
-    rows = np.stack([i * stride + j * pitch, (first + 1) // 2, last // 2 + 1, i + j, i, j], axis=1)
+    rows = np.stack([i * stride + j * pitch, (first + 1) // 2, last // 2 + 1, i + j, i, j, 1 + 0 * i], axis=1)
 
     # A block ends only where a coarse row does.
     coarse = ((i - 1) >> 1) * (n1 + 1) + ((j - 1) >> 1)
@@ -141,7 +146,7 @@ def _spans(spans, unknown):
 
 @kernel
 def _pack(lower, extra, rhs, inverse, rows, blocks, stride, pitch, coupling, e, b, unknown):
-    n2 = unknown.shape[2]
+    n0, n1, n2 = unknown.shape
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
             i, j = rows[r, 4] - 1, rows[r, 5] - 1
@@ -154,10 +159,15 @@ def _pack(lower, extra, rhs, inverse, rows, blocks, stride, pitch, coupling, e, 
                     lower[2, colour, at] = c2
                     extra[colour, at] = e[i, j, k]
                     rhs[colour, at] = b[i, j, k]
-                    diagonal = e[i, j, k] + c0 + c1 + c2
-                    diagonal += coupling[0][i + 1, j, k] + coupling[1][i, j + 1, k] + coupling[2][i, j, k + 1]
+                    d0, d1, d2 = coupling[0][i + 1, j, k], coupling[1][i, j + 1, k], coupling[2][i, j, k + 1]
+                    diagonal = e[i, j, k] + c0 + c1 + c2 + d0 + d1 + d2
                     if diagonal > 0.0:
                         inverse[colour, at] = 1.0 / diagonal
+                    between = int(i > 0 and unknown[i - 1, j, k]) + int(i + 1 < n0 and unknown[i + 1, j, k])
+                    between += int(j > 0 and unknown[i, j - 1, k]) + int(j + 1 < n1 and unknown[i, j + 1, k])
+                    between += int(k > 0 and unknown[i, j, k - 1]) + int(k + 1 < n2 and unknown[i, j, k + 1])
+                    if max(c0, c1, c2, d0, d1, d2) > 1.0 or c0 + c1 + c2 + d0 + d1 + d2 != between:
+                        rows[r, 6] = 0
 
 
 @kernel
