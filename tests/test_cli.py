@@ -189,6 +189,12 @@ def test_help_teaches_by_example(capsys):
         assert "examples:\n  paddlewheel " in capsys.readouterr().out
 
 
+def test_the_example_of_the_readme_works(request, capsys):
+    readme = (request.config.rootpath / "README.md").read_text()
+    exec(readme.split("```python")[1].split("```")[0], {})
+    assert float(capsys.readouterr().out.split()[-1]) < 1e-6
+
+
 def test_the_module_is_the_command():
     done = subprocess.run([sys.executable, "-m", "paddlewheel", "--version"], capture_output=True, text=True)
     assert done.stdout.split()[0] == "paddlewheel"

@@ -10,6 +10,10 @@ the pressure is p_s at the surface, θ of the way to the other centre,
 
     w_f (p_i − p_nb)  →  (w_f/θ) (p_i − p_s),      θ = φ_i / (φ_i − φ_nb)
 
+A surface pressure is given as a field s at all centres. Unknown is p − s: then
+(w/θ) p_s, which would drown the rest of the right-hand side where θ is small,
+becomes w (s_i − s_nb), and the same at every other face.
+
 Domain sides are weights too: a closed one has w = 0. Beyond an open one lies
 a layer of ghost cells that mirror the liquid as air, which puts p = 0 on the
 side itself.
@@ -80,17 +84,21 @@ def project(
         system = system._replace(rhs=regions.centred(system.rhs))
     assembled = time.perf_counter()
 
+    inner = surface[1:-1, 1:-1, 1:-1]
+    if start is not None:
+        start = np.asarray(start, float) - inner
     solution = solve(system, solver=solver, tolerance=tolerance, start=start)
-    pressure = solution.pressure if regions is None else regions.centred(solution.pressure)
+    excess = solution.pressure if regions is None else regions.centred(solution.pressure)
     solved = time.perf_counter()
 
     known = Faces(*(np.empty(u.shape, np.bool_) for u in velocity))
     projected = Faces(*(np.empty_like(u) for u in velocity))
     for axis in range(3):
         _subtract_gradient(
-            projected[axis], known[axis], velocity[axis], boundary.open[axis], pressure, ghosted, surface,
+            projected[axis], known[axis], velocity[axis], boundary.open[axis], excess, ghosted, surface,
             axis, dt / (density * grid.h),
         )  # fmt: skip
+    pressure = np.where(system.unknown, excess + inner, 0.0) if np.any(surface_pressure) else excess
     seconds = {"assembly": assembled - began, **solution.seconds, "update": time.perf_counter() - solved}
     return Projection(projected, known, pressure, solution.info, seconds, lost)
 
@@ -105,7 +113,7 @@ def assemble(
     density: float = 1000.0,
     surface_pressure: float | np.ndarray = 0.0,
 ) -> System:
-    """The pressure system as it stands above; closed regions are not yet made consistent."""
+    """The system for p − s as it stands above; closed regions are not yet made consistent."""
     velocity, ghosted, surface = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure)
     return _assembled(grid, velocity, ghosted, surface, boundary, density * grid.h / dt)
 
@@ -175,18 +183,15 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, surface, open, solid
                         b = scale * (w_below * u[i, j, k] + (1.0 - w_below) * u_solid[i, j, k])
                         b -= scale * w_above * u[i + d0, j + d1, k + d2]
                         b -= scale * (1.0 - w_above) * u_solid[i + d0, j + d1, k + d2]
+                        s = surface[i + 1, j + 1, k + 1]
+                        b -= w_below * (s - surface[i + 1 - d0, j + 1 - d1, k + 1 - d2])
+                        b -= w_above * (s - surface[i + 1 + d0, j + 1 + d1, k + 1 + d2])
                         if below < 0.0:
                             c[i, j, k] = w_below
                         else:
-                            theta = _theta(inside, below)
-                            p_s = surface[i + 1 - d0, j + 1 - d1, k + 1 - d2]
-                            extra[i, j, k] += w_below / theta
-                            b += w_below / theta * ((1.0 - theta) * surface[i + 1, j + 1, k + 1] + theta * p_s)
+                            extra[i, j, k] += w_below / _theta(inside, below)
                         if above >= 0.0:
-                            theta = _theta(inside, above)
-                            p_s = surface[i + 1 + d0, j + 1 + d1, k + 1 + d2]
-                            extra[i, j, k] += w_above / theta
-                            b += w_above / theta * ((1.0 - theta) * surface[i + 1, j + 1, k + 1] + theta * p_s)
+                            extra[i, j, k] += w_above / _theta(inside, above)
                         rhs[i, j, k] += b
                         unknown[i, j, k] |= w_below + w_above > 0.0
             for k in range(nz):
@@ -196,7 +201,7 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, surface, open, solid
 
 @kernel
 def _subtract_gradient(out, known, velocity, open, p, phi, surface, axis, scale):
-    """u −= Δt/ρ ∂p/∂a on the faces of one axis, with the θ of the matrix at the surface."""
+    """u −= Δt/ρ ∂(p + s)/∂a on the faces of one axis, p being above s, with the θ of the matrix at the surface."""
     d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
     for i in prange(out.shape[0]):
         for j in range(out.shape[1]):
@@ -207,13 +212,12 @@ def _subtract_gradient(out, known, velocity, open, p, phi, surface, axis, scale)
                 known[i, j, k] = determined
                 u = np.float64(velocity[i, j, k])
                 if determined:
-                    s_below, s_above = surface[i + 1 - d0, j + 1 - d1, k + 1 - d2], surface[i + 1, j + 1, k + 1]
+                    difference = surface[i + 1, j + 1, k + 1] - surface[i + 1 - d0, j + 1 - d1, k + 1 - d2]
                     if above >= 0.0:
-                        theta = _theta(below, above)
-                        u -= scale * ((1.0 - theta) * s_below + theta * s_above - p[i - d0, j - d1, k - d2]) / theta
+                        difference -= p[i - d0, j - d1, k - d2] / _theta(below, above)
                     elif below >= 0.0:
-                        theta = _theta(above, below)
-                        u -= scale * (p[i, j, k] - (1.0 - theta) * s_above - theta * s_below) / theta
+                        difference += p[i, j, k] / _theta(above, below)
                     else:
-                        u -= scale * (p[i, j, k] - p[i - d0, j - d1, k - d2])
+                        difference += p[i, j, k] - p[i - d0, j - d1, k - d2]
+                    u -= scale * difference
                 out[i, j, k] = u

@@ -97,7 +97,7 @@ def _hierarchy(graph) -> Coarse:
         neighbour,
         coupling,
         inverse,
-        np.concatenate([np.append(False, (np.diff(g.cell, axis=0) == 0).all(axis=1)) for g in graphs if len(g.cell)]),
+        np.concatenate([np.append(False, (np.diff(g.cell, axis=0) == 0).all(axis=1))[: len(g.cell)] for g in graphs]),
         parent.astype(np.int32),
         _chained([m[0] for m in members]),
         nodes,
