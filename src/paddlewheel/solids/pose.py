@@ -21,6 +21,11 @@ from paddlewheel.solids import argument
 DIFFERENCE = 1e-5
 
 
+def project_on(points: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """points @ axes, without the threads of BLAS: they go on spinning for a while and hold up the kernels that follow."""
+    return np.einsum("...i,i...->...", points, axes) if axes.ndim == 1 else np.einsum("...i,ij->...j", points, axes)
+
+
 @dataclass(frozen=True)
 class Pose:
     """Position [m] and orientation, a unit quaternion (w, x, y, z), of a body frame in the world.
@@ -56,11 +61,11 @@ class Pose:
 
     def to_world(self, points: np.ndarray) -> np.ndarray:
         """Points (n, 3) of the body frame, in world coordinates [m]."""
-        return points @ self.rotation.T + self.position
+        return project_on(points, self.rotation.T) + self.position
 
     def to_body(self, points: np.ndarray) -> np.ndarray:
         """World points (n, 3), in the body frame [m]."""
-        return (points - self.position) @ self.rotation
+        return project_on(points - self.position, self.rotation)
 
     def velocity_at(self, points: np.ndarray) -> np.ndarray:
         """Velocity of the body at world points [m/s], shape (n, 3):  v + ω × (x − position).

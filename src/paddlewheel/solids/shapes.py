@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paddlewheel.solids import argument
-from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.pose import Pose, project_on
 
 CHUNK = 1 << 16  # points at a time: what an expression needs in between then stays in the cache
 
@@ -189,7 +189,7 @@ class HalfSpace(Shape):
         return low, high
 
     def _distance(self, points):
-        return (points - self.point) @ np.array(self.normal)
+        return project_on(points - self.point, np.array(self.normal))
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ def _across(axis) -> np.ndarray:
 def _cylindrical(points, origin, axis) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates along an axis and distance from it, each (n,)."""
     points = points - origin
-    along = points @ axis
+    along = project_on(points, axis)
     points -= along[:, None] * axis
     return along, _length(*points.T)
 

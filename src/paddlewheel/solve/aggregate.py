@@ -85,12 +85,16 @@ def from_graph(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, Graph]
     parent = np.full(len(graph.extra), -1, np.int32)
     strength, favourite = _strongest_edges(graph.start, graph.neighbour, graph.coupling)
     for weak in (WEAK, 0.0):
-        counts = _split_nodes(parent, order, groups, graph.cell, graph.start, graph.neighbour, graph.coupling, strength, favourite, weak)
+        counts = _split_nodes(
+            parent, order, groups, graph.cell, graph.start, graph.neighbour, graph.coupling, strength, favourite, weak
+        )
         if counts.sum() < ENOUGH * len(order):
             break
     reds, n = int(counts[0]), int(counts.sum())
     members_start, members, cell, extra = _number_nodes(parent, order, groups, graph.cell, graph.extra, reds, n)
-    start, neighbour, coupling = _join_nodes(parent, members_start, members, graph.start, graph.neighbour, graph.coupling, strength)
+    start, neighbour, coupling = _join_nodes(
+        parent, members_start, members, graph.start, graph.neighbour, graph.coupling, strength
+    )
     return parent, members_start, members, Graph(cell, start, neighbour, coupling, extra, reds, shape)
 
 
@@ -126,7 +130,12 @@ def _split_cells(node, strength, counts, rows, blocks, stride, pitch, coupling, 
     """Number the connected parts of each 2×2×2 aggregate, red and black apart, from zero in each block."""
     n0, n1, n2 = unknown.shape
     for block in prange(blocks.shape[0] - 1):
-        label, member, side, s = np.empty(8, np.int64), np.empty(8, np.int64), np.empty(8, np.int64), np.empty(8, np.float32)
+        label, member, side, s = (
+            np.empty(8, np.int64),
+            np.empty(8, np.int64),
+            np.empty(8, np.int64),
+            np.empty(8, np.float32),
+        )
         r, reds, blacks = blocks[block], 0, 0
         while r < blocks[block + 1]:
             I, J = (rows[r, 4] - 1) >> 1, (rows[r, 5] - 1) >> 1

@@ -146,7 +146,9 @@ def _advance(x, r, r32, partial, d, q, alpha, rows, blocks):
         for colour in range(2):
             for row in range(blocks[block], blocks[block + 1]):
                 start, count = rows[row, 0] + rows[row, 1], rows[row, 2] - rows[row, 1]
-                largest = max(largest, _advance_row(x[colour], r[colour], r32[colour], d[colour], q[colour], alpha, start, count))
+                largest = max(
+                    largest, _advance_row(x[colour], r[colour], r32[colour], d[colour], q[colour], alpha, start, count)
+                )
         partial[block] = largest
 
 

@@ -20,8 +20,9 @@ from paddlewheel.solve.packed import Packed
 from paddlewheel.solve.system import System
 
 SMOOTHING = 3
-PARTS = 16  # a colour of a coarse level is relaxed in so many parts
-DENSE = 32  # a level with no more nodes that have edges is solved by its pseudo-inverse
+PARTS = 16  # a colour of a coarse level is relaxed in so many parts,
+FEW = 4000  # unless it has no more nodes than this: then waking the threads costs more than they save
+DENSE = 32  # a level with no more nodes that have edges is solved by its inverse
 
 
 class Coarse(NamedTuple):
@@ -34,8 +35,8 @@ class Coarse(NamedTuple):
     parent          (n,) int32: node on the next level, −1: none
     members_start   (n + 1,) int64, members int32: the nodes a node was made of (none on the first level)
     x, b            (n,) float32: solution and right-hand side
-    dense           int64: the nodes the pseudo-inverse solves for
-    pseudo_inverse  (m, m) float32
+    dense           int64: the nodes the dense inverse solves for
+    dense_inverse  (m, m) float32
     """
 
     levels: np.ndarray
@@ -50,7 +51,7 @@ class Coarse(NamedTuple):
     x: np.ndarray
     b: np.ndarray
     dense: np.ndarray
-    pseudo_inverse: np.ndarray
+    dense_inverse: np.ndarray
 
 
 class Multigrid:
@@ -104,7 +105,7 @@ def _hierarchy(graph) -> Coarse:
         np.zeros(n, np.float32),
         np.zeros(n, np.float32),
         dense + firsts[-1],
-        _pseudo_inverse(graphs[-1], dense),
+        _dense_inverse(dense, graphs[-1].extra, graphs[-1].start, graphs[-1].neighbour, graphs[-1].coupling),
     )
 
 
@@ -113,17 +114,52 @@ def _chained(starts) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(s) for s in starts]))])
 
 
-def _pseudo_inverse(graph, nodes) -> np.ndarray:
-    """A⁺ over some nodes, built so that the constant of a closed region is a null vector to the last digit."""
-    if len(nodes) == 0:
-        return np.zeros((0, 0), np.float32)
-    index = np.zeros(len(graph.extra), int)
-    index[nodes] = np.arange(len(nodes))
-    W = np.zeros((len(nodes), len(nodes)))
-    np.add.at(W, (index[np.repeat(nodes, np.diff(graph.start)[nodes])], index[graph.neighbour]), graph.coupling)
-    W = 0.5 * (W + W.T)  # the two ends of an edge were summed in different orders
-    A = np.diag(W.sum(axis=1) + graph.extra[nodes]) - W
-    return np.linalg.pinv(A, rcond=1e-13, hermitian=True).astype(np.float32)
+@kernel(parallel=False)
+def _dense_inverse(nodes, extra, start, neighbour, coupling):
+    """A symmetric inverse of the matrix over some nodes that have edges only among each other.
+
+    By L D Lᵀ. In a closed region the last pivot vanishes and the node keeps the value zero: any constant will do.
+    """
+    m = nodes.shape[0]
+    index = np.zeros(extra.shape[0], np.int64)
+    for row in range(m):
+        index[nodes[row]] = row
+    A, diagonal = np.zeros((m, m)), np.zeros(m)
+    for row in range(m):
+        n = nodes[row]
+        A[row, row] += extra[n]
+        for e in range(start[n], start[n + 1]):
+            # The two ends of an edge were summed in different orders: take half from each.
+            half, other = 0.5 * coupling[e], index[neighbour[e]]
+            A[row, other] -= half
+            A[other, row] -= half
+            A[row, row] += half
+            A[other, other] += half
+    for row in range(m):
+        diagonal[row] = A[row, row]
+
+    inverse = np.eye(m)
+    for k in range(m):
+        pivot = 1.0 / A[k, k] if A[k, k] > 1e-12 * diagonal[k] else 0.0
+        for row in range(k + 1, m):
+            factor = A[row, k] * pivot
+            A[row, k + 1 :] -= factor * A[k, k + 1 :]
+            inverse[row, : k + 1] -= factor * inverse[k, : k + 1]
+        A[k, k] = pivot
+    # inverse is L⁻¹ now, and the diagonal of A is D⁻¹.
+    return _congruent(inverse, A).astype(np.float32)
+
+
+@kernel(parallel=False)
+def _congruent(lower, diagonal):
+    """Lᵀ D L for a lower triangular L."""
+    m = lower.shape[0]
+    out = np.zeros((m, m))
+    for k in range(m):
+        for i in range(k + 1):
+            for j in range(k + 1):
+                out[i, j] += lower[k, i] * diagonal[k, k] * lower[k, j]
+    return out
 
 
 @kernel(parallel=False)
@@ -160,14 +196,14 @@ def _coarse_cycle(coarse):
         coarse.x[first:end] = 0.0
         if level < deepest:
             for _ in range(SMOOTHING):
-                _relax_nodes(coarse, first, black, False)
-                _relax_nodes(coarse, black, end, False)
+                _relax_level(coarse, first, black, False)
+                _relax_level(coarse, black, end, False)
     first, black, end = levels[deepest]
     coarse.x[first:end] = coarse.b[first:end] * coarse.inverse[first:end]
     for m in range(coarse.dense.shape[0]):
         total = 0.0
         for n in range(coarse.dense.shape[0]):
-            total += coarse.pseudo_inverse[m, n] * coarse.b[coarse.dense[n]]
+            total += coarse.dense_inverse[m, n] * coarse.b[coarse.dense[n]]
         coarse.x[coarse.dense[m]] = total
     for level in range(deepest - 1, -1, -1):
         first, black, end = levels[level]
@@ -175,40 +211,50 @@ def _coarse_cycle(coarse):
             if coarse.parent[n] >= 0:
                 coarse.x[n] += coarse.x[coarse.parent[n]]
         for _ in range(SMOOTHING):
-            _relax_nodes(coarse, black, end, True)
-            _relax_nodes(coarse, first, black, True)
+            _relax_level(coarse, black, end, True)
+            _relax_level(coarse, first, black, True)
+
+
+@kernel(parallel=False)
+def _relax_level(coarse, first, end, backward):
+    """Gauss–Seidel over nodes of one colour, on all threads where there are enough of them."""
+    if end - first > FEW:
+        _relax_shared(coarse, first, end, backward)
+    else:
+        _relax_nodes(coarse, first, end, backward)
 
 
 @kernel
-def _relax_nodes(coarse, first, end, backward):
-    """Gauss–Seidel over nodes of one colour.
-
-    Only nodes of one cell can be joined within a colour, by a weak edge. They
-    are next to each other and taken in turn by one thread, in reverse on the
-    way up, so that the cycle is symmetric and does not depend on the threads.
-    """
-    x, b, inverse, same_cell = coarse.x, coarse.b, coarse.inverse, coarse.same_cell
-    start, neighbour, coupling = coarse.start, coarse.neighbour, coarse.coupling
+def _relax_shared(coarse, first, end, backward):
+    """Only nodes of one cell can be joined within a colour, by a weak edge: they stay in one part."""
     for part in prange(PARTS):
         low, high = first + (end - first) * part // PARTS, first + (end - first) * (part + 1) // PARTS
-        while low < end and same_cell[low] and low > first:
+        while low < end and coarse.same_cell[low] and low > first:
             low += 1
-        while high < end and same_cell[high]:
+        while high < end and coarse.same_cell[high]:
             high += 1
-        for step in range(high - low):
-            n = high - 1 - step if backward else low + step
-            total = b[n]
-            for e in range(start[n], start[n + 1]):
-                total += coupling[e] * x[neighbour[e]]
-            x[n] = total * inverse[n]
+        _relax_nodes(coarse, low, high, backward)
 
 
-@kernel
+@kernel(parallel=False)
+def _relax_nodes(coarse, first, end, backward):
+    """Gauss–Seidel over nodes in turn, in reverse on the way up, so that the cycle is symmetric."""
+    x, b, inverse = coarse.x, coarse.b, coarse.inverse
+    start, neighbour, coupling = coarse.start, coarse.neighbour, coarse.coupling
+    for step in range(end - first):
+        n = end - 1 - step if backward else first + step
+        total = b[n]
+        for e in range(start[n], start[n + 1]):
+            total += coupling[e] * x[neighbour[e]]
+        x[n] = total * inverse[n]
+
+
+@kernel(parallel=False)
 def _restrict(coarse, first, end, black):
     """b of a level: the sum of the residuals of the red nodes that each node was made of."""
     x, b, inverse = coarse.x, coarse.b, coarse.inverse
     start, neighbour, coupling = coarse.start, coarse.neighbour, coarse.coupling
-    for n in prange(first, end):
+    for n in range(first, end):
         total = np.float32(0.0)
         for m in range(coarse.members_start[n], coarse.members_start[n + 1]):
             i = coarse.members[m]
