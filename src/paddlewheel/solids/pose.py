@@ -22,7 +22,7 @@ DIFFERENCE = 1e-5
 
 
 def project_on(points: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """points @ axes, without the threads of BLAS: they go on spinning for a while and hold up the kernels that follow."""
+    """points @ axes, without the threads of BLAS: they spin on for a while and hold up the kernels that follow."""
     return np.einsum("...i,i...->...", points, axes) if axes.ndim == 1 else np.einsum("...i,ij->...j", points, axes)
 
 
