@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.solve.packed import Layout, place
+from paddlewheel.solve.packed import I, J, Layout, place, span
 from paddlewheel.solve.system import System
 
 WEAK = 0.1  # a coupling below this share of the strongest at its weaker end does not join two cells
@@ -103,14 +103,15 @@ def _halved(shape):
 
 
 @kernel(parallel=False)
-def _group_end(rows, r):
-    """One past the last row of the coarse row that starts with row r, and the range of k it spans."""
-    i, j = (rows[r, 4] - 1) >> 1, (rows[r, 5] - 1) >> 1
-    low, high, end = rows[r, 1], rows[r, 2], r
-    while end < rows.shape[0] and (rows[end, 4] - 1) >> 1 == i and (rows[end, 5] - 1) >> 1 == j:
-        low, high = min(low, rows[end, 1]), max(high, rows[end, 2])
-        end += 1
-    return end, max(2 * low - 1, 0) >> 1, high
+def _coarse_row(rows, r, n2):
+    """Coarse i and j of the coarse row that begins with row r, the range of coarse k it spans, and the row after it."""
+    i, j = rows[r, I] >> 1, rows[r, J] >> 1
+    low, high = span(rows[r], n2)
+    while r < rows.shape[0] and rows[r, I] >> 1 == i and rows[r, J] >> 1 == j:
+        first, last = span(rows[r], n2)
+        low, high = min(low, first), max(high, last)
+        r += 1
+    return i, j, low >> 1, (high + 1) >> 1, r
 
 
 @kernel(parallel=False)
@@ -126,7 +127,7 @@ def _strongest(coupling, i, j, k):
 
 
 @kernel
-def _split_cells(node, strength, counts, rows, blocks, stride, pitch, coupling, unknown):
+def _split_cells(node, strength, counts, rows, blocks, starts, coupling, unknown):
     """Number the connected parts of each 2×2×2 aggregate, red and black apart, from zero in each block."""
     n0, n1, n2 = unknown.shape
     for block in prange(blocks.shape[0] - 1):
@@ -138,11 +139,10 @@ def _split_cells(node, strength, counts, rows, blocks, stride, pitch, coupling, 
         )
         r, reds, blacks = blocks[block], 0, 0
         while r < blocks[block + 1]:
-            I, J = (rows[r, 4] - 1) >> 1, (rows[r, 5] - 1) >> 1
-            r, low, high = _group_end(rows, r)
-            for K in range(low, min(high, (n2 + 1) >> 1)):
+            ci, cj, low, high, r = _coarse_row(rows, r, n2)
+            for ck in range(low, high):
                 for q in range(8):
-                    i, j, k = 2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1)
+                    i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1)
                     inside = i < n0 and j < n1 and k < n2 and unknown[i, j, k]
                     s[q], side[q] = _strongest(coupling, i, j, k) if inside else (np.float32(0.0), -1)
                     label[q] = q if s[q] > 0.0 else -1
@@ -153,33 +153,34 @@ def _split_cells(node, strength, counts, rows, blocks, stride, pitch, coupling, 
                         bit = 4 >> a
                         for q in range(8):
                             if q & bit and label[q] != label[q - bit] and label[q] >= 0 and label[q - bit] >= 0:
-                                i, j, k = 2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1)
+                                i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1)
                                 c = coupling[a][i, j, k]
                                 favoured = c > 0.0 and (side[q] == 2 * a or side[q - bit] == 2 * a + 1)
                                 if favoured or c > WEAK * max(s[q], s[q - bit]):
                                     label[q] = label[q - bit] = min(label[q], label[q - bit])
                                     changed = True
-                parity = (I + J + K) & 1
+                parity = (ci + cj + ck) & 1
                 for q in range(8):
                     if label[q] == q:
                         member[q] = reds if parity == 0 else blacks
                         reds, blacks = reds + 1 - parity, blacks + parity
                     if label[q] >= 0:
-                        colour, at = place(2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1), stride, pitch)
+                        colour, at = place(starts, 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1))
                         node[colour, at] = member[label[q]]
                         strength[colour, at] = s[q]
         counts[block, 0], counts[block, 1] = reds, blacks
 
 
 @kernel
-def _number_cells(node, cell, extra, before, rows, blocks, stride, pitch, e):
+def _number_cells(node, cell, extra, before, rows, blocks, starts, e):
     """Number the nodes of all blocks through; set each node's coarse cell and extra."""
     n2 = e.shape[2]
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
-            i, j = rows[r, 4] - 1, rows[r, 5] - 1
-            for k in range(max(2 * rows[r, 1] - 1, 0), min(2 * rows[r, 2] - 1, n2)):
-                colour, at = place(i, j, k, stride, pitch)
+            i, j = rows[r, I], rows[r, J]
+            first, last = span(rows[r], n2)
+            for k in range(first, last):
+                colour, at = place(starts, i, j, k)
                 if node[colour, at] >= 0:
                     n = node[colour, at] + before[block, ((i >> 1) + (j >> 1) + (k >> 1)) & 1]
                     node[colour, at] = n
@@ -188,7 +189,7 @@ def _number_cells(node, cell, extra, before, rows, blocks, stride, pitch, e):
 
 
 @kernel
-def _join_cells(degree, neighbour, coupling, start, node, strength, rows, blocks, stride, pitch, c, unknown):
+def _join_cells(degree, neighbour, coupling, start, node, strength, rows, blocks, starts, c, unknown):
     """The edges of each node: with no room in `neighbour` count them, else write them."""
     n0, n1, n2 = unknown.shape
     writing = neighbour.shape[0] > 0
@@ -197,31 +198,31 @@ def _join_cells(degree, neighbour, coupling, start, node, strength, rows, blocks
         nodes, colours, ats = np.empty(8, np.int32), np.empty(8, np.int64), np.empty(8, np.int64)
         r = blocks[block]
         while r < blocks[block + 1]:
-            I, J = (rows[r, 4] - 1) >> 1, (rows[r, 5] - 1) >> 1
-            r, low, high = _group_end(rows, r)
-            for K in range(low, min(high, (n2 + 1) >> 1)):
+            ci, cj, low, high, r = _coarse_row(rows, r, n2)
+            for ck in range(low, high):
                 single = -1
                 for q in range(8):
-                    i, j, k = 2 * I + (q >> 2), 2 * J + ((q >> 1) & 1), 2 * K + (q & 1)
+                    i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1)
                     nodes[q] = -1
                     if i < n0 and j < n1 and k < n2 and unknown[i, j, k]:
-                        colours[q], ats[q] = place(i, j, k, stride, pitch)
+                        colours[q], ats[q] = place(starts, i, j, k)
                         nodes[q] = node[colours[q], ats[q]]
                         single = nodes[q] if single == -1 or single == nodes[q] else -2
                 edges, e = 0, 0
                 for side in range(6):
                     a, up = side >> 1, side & 1
                     d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
-                    hop = (2 * up - 1) * (d0 * stride + d1 * pitch)
+                    step = 2 * up - 1
                     for q in range(8):
                         outer = (q >> (2 - a)) & 1 == up
                         if nodes[q] < 0 or not (outer or single == -2):
                             continue
-                        k = 2 * K + (q & 1)
-                        w = c[a][2 * I + (q >> 2) + d0 * up, 2 * J + ((q >> 1) & 1) + d1 * up, k + d2 * up]
+                        i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1)
+                        w = c[a][i + d0 * up, j + d1 * up, k + d2 * up]
                         if w == 0.0:
                             continue
-                        mine, there = nodes[q], ats[q] + (_hop(k, up) if a == 2 else hop)
+                        _, there = place(starts, i + d0 * step, j + d1 * step, k + d2 * step)
+                        mine = nodes[q]
                         theirs = node[1 - colours[q], there]
                         if mine == theirs:
                             continue
@@ -248,12 +249,6 @@ def _join_cells(degree, neighbour, coupling, start, node, strength, rows, blocks
 def _in_series(c, s, t):
     """1 / (1/c + ½/s + ½/t)."""
     return 2.0 * c * s * t / (2.0 * s * t + c * (s + t))
-
-
-@kernel(parallel=False)
-def _hop(k, up):
-    """From the half index of cell k to that of k + 1 (up) or k − 1."""
-    return ((k + 2 * up) >> 1) - ((k + 1) >> 1)
 
 
 @kernel(parallel=False)
@@ -303,21 +298,21 @@ def _split_nodes(parent, order, groups, cell, start, neighbour, coupling, streng
         nodes = order[groups[g] : groups[g + 1]]
         for n in nodes:
             parent[n] = n
-        I, J, K = cell[nodes[0], 0] >> 1, cell[nodes[0], 1] >> 1, cell[nodes[0], 2] >> 1
+        ci, cj, ck = cell[nodes[0], 0] >> 1, cell[nodes[0], 1] >> 1, cell[nodes[0], 2] >> 1
         changed = True
         while changed:
             changed = False
             for n in nodes:
                 for e in range(start[n], start[n + 1]):
                     m = neighbour[e]
-                    same = cell[m, 0] >> 1 == I and cell[m, 1] >> 1 == J and cell[m, 2] >> 1 == K
+                    same = cell[m, 0] >> 1 == ci and cell[m, 1] >> 1 == cj and cell[m, 2] >> 1 == ck
                     if same and parent[m] != parent[n]:
                         favoured = favourite[n] == m or favourite[m] == n
                         if favoured or coupling[e] > weak * max(strength[m], strength[n]):
                             parent[n] = parent[m] = min(parent[n], parent[m])
                             changed = True
         for n in nodes:
-            counts[(I + J + K) & 1] += parent[n] == n
+            counts[(ci + cj + ck) & 1] += parent[n] == n
     return counts
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.solve.packed import Packed
+from paddlewheel.solve.packed import ABOVE_I, ABOVE_J, BELOW_I, BELOW_J, FIRST, LAST, START, Packed, shift
 from paddlewheel.types import SolveInfo
 
 RESTARTS = 3
@@ -81,7 +81,7 @@ def conjugate_gradients(
 
 
 @kernel
-def _apply(q, partial, x, lower, extra, rows, blocks, stride, pitch):
+def _apply(q, partial, x, lower, extra, rows, blocks, starts):
     """q = A x, and each block's part of x · A x."""
     for block in prange(blocks.shape[0] - 1):
         total = 0.0
@@ -92,23 +92,24 @@ def _apply(q, partial, x, lower, extra, rows, blocks, stride, pitch):
                     q[colour], x[colour], x[other], extra[colour],
                     lower[0, colour], lower[1, colour], lower[2, colour],
                     lower[0, other], lower[1, other], lower[2, other],
-                    rows[r, 0] + rows[r, 1], rows[r, 2] - rows[r, 1], stride, pitch, (rows[r, 3] + colour) & 1,
+                    rows[r], shift(rows[r], colour),
                 )  # fmt: skip
         partial[block] = total
 
 
 @kernel(parallel=False)
-def _apply_row(q, x, y, e, c0, c1, c2, d0, d1, d2, start, count, stride, pitch, shift):
+def _apply_row(q, x, y, e, c0, c1, c2, d0, d1, d2, row, hop):
     """One row of one colour: x is that colour, y the other; c and d their lower couplings."""
-    s, p, o, one = np.uint64(stride), np.uint64(pitch), np.uint64(shift), np.uint64(1)
-    total = 0.0
-    for n in range(count):
-        at = np.uint64(start + n)
+    total, first = 0.0, row[FIRST]
+    for n in range(row[LAST] - first):
+        at, above_k = np.uint64(row[START] + first + n), np.uint64(row[START] + first + hop + n)
+        below_i, above_i = np.uint64(row[BELOW_I] + first + n), np.uint64(row[ABOVE_I] + first + n)
+        below_j, above_j = np.uint64(row[BELOW_J] + first + n), np.uint64(row[ABOVE_J] + first + n)
         v = x[at]
         t = e[at] * v
-        t += c0[at] * (v - y[at - s]) + d0[at + s] * (v - y[at + s])
-        t += c1[at] * (v - y[at - p]) + d1[at + p] * (v - y[at + p])
-        t += c2[at] * (v - y[at + o - one]) + d2[at + o] * (v - y[at + o])
+        t += c0[at] * (v - y[below_i]) + d0[above_i] * (v - y[above_i])
+        t += c1[at] * (v - y[below_j]) + d1[above_j] * (v - y[above_j])
+        t += c2[at] * (v - y[above_k - np.uint64(1)]) + d2[above_k] * (v - y[above_k])
         q[at] = t
         total += v * t
     return total
@@ -121,7 +122,7 @@ def _residual(r, r32, partial, b, q, rows, blocks):
         largest = 0.0
         for colour in range(2):
             for row in range(blocks[block], blocks[block + 1]):
-                start, count = rows[row, 0] + rows[row, 1], rows[row, 2] - rows[row, 1]
+                start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
                 largest = max(largest, _residual_row(r[colour], r32[colour], b[colour], q[colour], start, count))
         partial[block] = largest
 
@@ -145,7 +146,7 @@ def _advance(x, r, r32, partial, d, q, alpha, rows, blocks):
         largest = 0.0
         for colour in range(2):
             for row in range(blocks[block], blocks[block + 1]):
-                start, count = rows[row, 0] + rows[row, 1], rows[row, 2] - rows[row, 1]
+                start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
                 largest = max(
                     largest, _advance_row(x[colour], r[colour], r32[colour], d[colour], q[colour], alpha, start, count)
                 )
@@ -172,7 +173,8 @@ def _dot(partial, r, z, rows, blocks):
         total = 0.0
         for colour in range(2):
             for row in range(blocks[block], blocks[block + 1]):
-                total += _dot_row(r[colour], z[colour], rows[row, 0] + rows[row, 1], rows[row, 2] - rows[row, 1])
+                start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
+                total += _dot_row(r[colour], z[colour], start, count)
         partial[block] = total
 
 
@@ -191,7 +193,8 @@ def _direction(d, z, beta, rows, blocks):
     for block in prange(blocks.shape[0] - 1):
         for colour in range(2):
             for row in range(blocks[block], blocks[block + 1]):
-                _direction_row(d[colour], z[colour], beta, rows[row, 0] + rows[row, 1], rows[row, 2] - rows[row, 1])
+                start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
+                _direction_row(d[colour], z[colour], beta, start, count)
 
 
 @kernel(parallel=False)

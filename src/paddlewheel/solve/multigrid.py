@@ -16,7 +16,7 @@ import numpy as np
 
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.aggregate import from_cells, from_graph
-from paddlewheel.solve.packed import Packed
+from paddlewheel.solve.packed import ABOVE_I, ABOVE_J, BELOW_I, BELOW_J, FIRST, LAST, PLAIN, START, Packed, shift
 from paddlewheel.solve.system import System
 
 SMOOTHING = 3
@@ -64,7 +64,7 @@ class Multigrid:
 
     def __call__(self, z: np.ndarray, r: np.ndarray) -> None:
         packed = self.packed
-        _cycle(z, r, packed.inverse, packed.lower, self.node, self.coarse, *packed.layout.where)
+        _cycle(z, r, packed.inverse, packed.lower, self.node, self.coarse, *packed.layout.where, packed.layout.shape[2])
 
 
 def _hierarchy(graph) -> Coarse:
@@ -172,16 +172,16 @@ def _invert_diagonal(inverse, extra, start, coupling):
 
 
 @kernel(parallel=False)
-def _cycle(z, r, inverse, lower, node, coarse, rows, blocks, stride, pitch):
+def _cycle(z, r, inverse, lower, node, coarse, rows, blocks, starts, width):
     """z = V(r)."""
     _relax_from_zero(z, r, inverse, rows, blocks)
     for half in range(1, 2 * SMOOTHING):
-        _relax(z, r, inverse, lower, rows, blocks, stride, pitch, half & 1)
-    _restrict_cells(coarse.b, z, r, inverse, lower, node, rows, blocks, stride, pitch)
+        _relax(z, r, inverse, lower, rows, blocks, starts, half & 1)
+    _restrict_cells(coarse.b, z, r, inverse, lower, node, rows, blocks, starts, width)
     _coarse_cycle(coarse)
     _prolong_cells(z, coarse.x, node, rows, blocks)
     for half in range(1, 2 * SMOOTHING + 1):
-        _relax(z, r, inverse, lower, rows, blocks, stride, pitch, half & 1)
+        _relax(z, r, inverse, lower, rows, blocks, starts, half & 1)
 
 
 @kernel(parallel=False)
@@ -270,70 +270,71 @@ def _relax_from_zero(x, b, inverse, rows, blocks):
     """Gauss–Seidel over the red cells when x is zero; the black ones need not be cleared."""
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
-            for n in range(rows[r, 2] - rows[r, 1]):
-                at = np.uint64(rows[r, 0] + rows[r, 1] + n)
+            for n in range(rows[r, LAST] - rows[r, FIRST]):
+                at = np.uint64(rows[r, START] + rows[r, FIRST] + n)
                 x[0, at] = b[0, at] * inverse[0, at]
 
 
 @kernel
-def _relax(x, b, inverse, lower, rows, blocks, stride, pitch, colour):
+def _relax(x, b, inverse, lower, rows, blocks, starts, colour):
     """Gauss–Seidel over the cells of one colour."""
     for block in prange(blocks.shape[0] - 1):
         other = 1 - colour
         for r in range(blocks[block], blocks[block + 1]):
-            start, count, shift = rows[r, 0] + rows[r, 1], rows[r, 2] - rows[r, 1], (rows[r, 3] + colour) & 1
-            if rows[r, 6]:
-                _relax_plain_row(x[colour], x[other], b[colour], inverse[colour], start, count, stride, pitch, shift)
-                continue
-            _relax_row(
-                x[colour], start, x[other], b[colour], inverse[colour],
-                lower[0, colour], lower[1, colour], lower[2, colour],
-                lower[0, other], lower[1, other], lower[2, other],
-                start, count, stride, pitch, shift,
-            )  # fmt: skip
+            hop = shift(rows[r], colour)
+            if rows[r, PLAIN]:
+                _relax_plain_row(x[colour], x[other], b[colour], inverse[colour], rows[r], hop)
+            else:
+                _relax_row(
+                    x[colour], rows[r, START], x[other], b[colour], inverse[colour],
+                    lower[0, colour], lower[1, colour], lower[2, colour],
+                    lower[0, other], lower[1, other], lower[2, other], rows[r], hop,
+                )  # fmt: skip
 
 
 @kernel(parallel=False)
-def _relax_row(x, x_start, y, b, inverse, c0, c1, c2, d0, d1, d2, start, count, stride, pitch, shift):
-    """One row of one colour, into x from x_start on: y is the other colour; c and d their lower couplings."""
-    s, p, o, one = np.uint64(stride), np.uint64(pitch), np.uint64(shift), np.uint64(1)
-    for n in range(count):
-        at = np.uint64(start + n)
-        t = b[at] + c0[at] * y[at - s] + d0[at + s] * y[at + s]
-        t += c1[at] * y[at - p] + d1[at + p] * y[at + p]
-        t += c2[at] * y[at + o - one] + d2[at + o] * y[at + o]
-        x[np.uint64(x_start + n)] = t * inverse[at]
+def _relax_row(out, out_start, y, b, inverse, c0, c1, c2, d0, d1, d2, row, hop):
+    """One row of one colour, into `out`: y is the other colour; c and d are their lower couplings."""
+    first = row[FIRST]
+    for n in range(row[LAST] - first):
+        at, above_k = np.uint64(row[START] + first + n), np.uint64(row[START] + first + hop + n)
+        below_i, above_i = np.uint64(row[BELOW_I] + first + n), np.uint64(row[ABOVE_I] + first + n)
+        below_j, above_j = np.uint64(row[BELOW_J] + first + n), np.uint64(row[ABOVE_J] + first + n)
+        t = b[at] + c0[at] * y[below_i] + d0[above_i] * y[above_i]
+        t += c1[at] * y[below_j] + d1[above_j] * y[above_j]
+        t += c2[at] * y[above_k - np.uint64(1)] + d2[above_k] * y[above_k]
+        out[np.uint64(out_start + first + n)] = t * inverse[at]
 
 
 @kernel(parallel=False)
-def _relax_plain_row(x, y, b, inverse, start, count, stride, pitch, shift):
+def _relax_plain_row(x, y, b, inverse, row, hop):
     """The same where all couplings between unknowns are one."""
-    s, p, o, one = np.uint64(stride), np.uint64(pitch), np.uint64(shift), np.uint64(1)
-    for n in range(count):
-        at = np.uint64(start + n)
-        t = b[at] + y[at - s] + y[at + s] + y[at - p] + y[at + p] + y[at + o - one] + y[at + o]
+    first = row[FIRST]
+    for n in range(row[LAST] - first):
+        at, above_k = np.uint64(row[START] + first + n), np.uint64(row[START] + first + hop + n)
+        below_i, above_i = np.uint64(row[BELOW_I] + first + n), np.uint64(row[ABOVE_I] + first + n)
+        below_j, above_j = np.uint64(row[BELOW_J] + first + n), np.uint64(row[ABOVE_J] + first + n)
+        t = b[at] + y[below_i] + y[above_i] + y[below_j] + y[above_j] + y[above_k - np.uint64(1)] + y[above_k]
         x[at] = t * inverse[at]
 
 
 @kernel
-def _restrict_cells(coarse_b, x, b, inverse, lower, node, rows, blocks, stride, pitch):
+def _restrict_cells(coarse_b, x, b, inverse, lower, node, rows, blocks, starts, width):
     """b of the first coarse level: the sum of the residuals of each node's red cells."""
     for n in prange(coarse_b.shape[0]):
         coarse_b[n] = 0.0
     for block in prange(blocks.shape[0] - 1):
         # No two blocks share a node: a block is made of whole coarse rows.
-        relaxed = np.empty(pitch, np.float32)
+        relaxed = np.empty(width, np.float32)
         for r in range(blocks[block], blocks[block + 1]):
-            start, count = rows[r, 0] + rows[r, 1], rows[r, 2] - rows[r, 1]
             _relax_row(
-                relaxed, 0, x[1], b[0], inverse[0],
-                lower[0, 0], lower[1, 0], lower[2, 0], lower[0, 1], lower[1, 1], lower[2, 1],
-                start, count, stride, pitch, rows[r, 3] & 1,
+                relaxed, 0, x[1], b[0], inverse[0], lower[0, 0], lower[1, 0], lower[2, 0],
+                lower[0, 1], lower[1, 1], lower[2, 1], rows[r], shift(rows[r], 0),
             )  # fmt: skip
-            for n in range(count):
-                at = start + n
+            for m in range(rows[r, FIRST], rows[r, LAST]):
+                at = rows[r, START] + m
                 if node[0, at] >= 0:
-                    coarse_b[node[0, at]] += (relaxed[n] - x[0, at]) / inverse[0, at]
+                    coarse_b[node[0, at]] += (relaxed[m] - x[0, at]) / inverse[0, at]
 
 
 @kernel
@@ -341,6 +342,6 @@ def _prolong_cells(x, coarse_x, node, rows, blocks):
     """Add the correction to the red cells."""
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
-            for at in range(rows[r, 0] + rows[r, 1], rows[r, 0] + rows[r, 2]):
+            for at in range(rows[r, START] + rows[r, FIRST], rows[r, START] + rows[r, LAST]):
                 if node[0, at] >= 0:
                     x[0, at] += coarse_x[node[0, at]]

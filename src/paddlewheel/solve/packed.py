@@ -1,16 +1,17 @@
 """A system laid out for the machine: red and black cells apart, empty rows left out.
 
-A cell (i, j, k) has the colour (i + j + k) mod 2 (of its padded indices) and
-all its neighbours have the other one. Cells of one colour are stored
-together, so a sweep over a colour reads and writes unit stride: cell k of a
-row is at k // 2 of its colour. One layer of empty cells pads each side, so
-no kernel tests for the ends of the grid.
+A cell (i, j, k) has the colour (i + j + k + 1) mod 2 and all its neighbours
+have the other one. Cells of one colour are stored together, so a sweep over a
+colour reads and writes unit stride: cell k of a row is at (k + 1) // 2 of its
+colour. A row has room for an empty cell at either end, so no kernel tests for
+the ends of the grid.
 
-The rows (i, j, ·) that hold any unknown are listed, with the range of
-unknowns in each; kernels visit only those. Rows are grouped by twos in i and
-j, the rows of one coarse row together, and cut into BLOCKS blocks of about
-the same number of cells. Sums are taken per block and then over the blocks,
-so no result depends on the number of threads.
+Only the rows (i, j, ·) that hold any unknown are stored. Each knows where its
+four neighbours are; one that is not stored is the row of zeros that comes
+before all others. Rows are grouped by twos in i and j, the rows of one coarse
+row together, and cut into BLOCKS blocks of about the same number of cells.
+Sums are taken per block and then over the blocks, so no result depends on the
+number of threads.
 
 In a plain row, as most are away from cut cells, a sum of coupling × value
 over the neighbours is the sum of their values, because where there is no
@@ -27,32 +28,34 @@ from paddlewheel.solve.system import System
 
 BLOCKS = 64
 
+# What is known of a row: where it starts, its first and last half index (exclusive), its i and j, whether it is plain
+# (all couplings between unknowns are one), and where its neighbours in i and j start.
+START, FIRST, LAST, I, J, PLAIN, BELOW_I, ABOVE_I, BELOW_J, ABOVE_J = range(10)
+
 
 class Layout(NamedTuple):
     """Where the cells of a system are.
 
-    rows    (n, 7) int64: position of the row's start, first and last half index (exclusive),
-            i + j (padded), i, j (padded), and whether it is plain: between unknowns, all couplings are one
+    rows    (n, 10) int64: what is known of each row, as listed above
     blocks  (BLOCKS + 1,) int64: ranges of rows, of about equal work, whole coarse rows each
+    starts  (n0 + 2, n1 + 2) int64: where row (i, j) starts is at [i + 1, j + 1]; 0 if it is not stored
     shape   of the system
-    stride  distance between rows that are neighbours in i; `pitch`, in j
     size    of one colour's array
     """
 
     rows: np.ndarray
     blocks: np.ndarray
+    starts: np.ndarray
     shape: tuple[int, int, int]
-    stride: int
-    pitch: int
     size: int
 
     @property
     def where(self):
-        """What a kernel needs to find cells: (rows, blocks, stride, pitch)."""
-        return self.rows, self.blocks, self.stride, self.pitch
+        """What a kernel needs to find cells: (rows, blocks, starts)."""
+        return self.rows, self.blocks, self.starts
 
     def zeros(self, dtype) -> np.ndarray:
-        """A vector: one value per cell, by colour. Pages of rows that are never touched cost nothing."""
+        """A vector: one value per cell, by colour."""
         return np.zeros((2, self.size), dtype)
 
     def full(self, value, dtype) -> np.ndarray:
@@ -103,31 +106,48 @@ def unpack_field(layout: Layout, vector: np.ndarray) -> np.ndarray:
 
 def _layout(unknown: np.ndarray) -> Layout:
     n0, n1, n2 = unknown.shape
-    pitch = ((n2 + 2) // 2 + 8) // 8 * 8  # room for the neighbours of the last cell of either colour
-    stride = (n1 + 2) * pitch
     spans = np.empty((n0, n1, 2), np.int32)
     _spans(spans, unknown)
     i, j = np.nonzero(spans[..., 1] > 0)
     order = np.lexsort((j & 1, i & 1, j >> 1, i >> 1))
     i, j = i[order], j[order]
     first, last = spans[i, j].T.astype(np.int64)
-    i, j = i + 1, j + 1
-    rows = np.stack([i * stride + j * pitch, (first + 1) // 2, last // 2 + 1, i + j, i, j, 1 + 0 * i], axis=1)
+
+    pitch = ((n2 + 2) // 2 + 8) // 8 * 8  # room for the neighbours of the last cell of either colour
+    starts = np.zeros((n0 + 2, n1 + 2), np.int64)
+    starts[i + 1, j + 1] = pitch * np.arange(1, len(i) + 1)
+    rows = np.empty((len(i), 10), np.int64)
+    rows[:, START], rows[:, FIRST], rows[:, LAST] = starts[i + 1, j + 1], (first + 1) // 2, last // 2 + 1
+    rows[:, I], rows[:, J], rows[:, PLAIN] = i, j, 1
+    rows[:, BELOW_I], rows[:, ABOVE_I] = starts[i, j + 1], starts[i + 2, j + 1]
+    rows[:, BELOW_J], rows[:, ABOVE_J] = starts[i + 1, j], starts[i + 1, j + 2]
 
     # A block ends only where a coarse row does.
-    coarse = ((i - 1) >> 1) * (n1 + 1) + ((j - 1) >> 1)
+    coarse = (i >> 1) * (n1 + 1) + (j >> 1)
     ends = np.append(np.nonzero(np.diff(coarse))[0] + 1, len(rows))
-    work = np.append(0, np.cumsum(rows[:, 2] - rows[:, 1]))
+    work = np.append(0, np.cumsum(rows[:, LAST] - rows[:, FIRST]))
     wanted = work[-1] * np.arange(1, BLOCKS) / BLOCKS
     cuts = ends[np.searchsorted(work[ends], wanted)] if len(rows) else np.zeros(BLOCKS - 1, np.int64)
     blocks = np.concatenate([[0], cuts, [len(rows)]]).astype(np.int64)
-    return Layout(np.ascontiguousarray(rows), blocks, unknown.shape, stride, pitch, (n0 + 2) * stride)
+    return Layout(rows, blocks, starts, unknown.shape, pitch * (len(rows) + 1))
 
 
 @kernel(parallel=False)
-def place(i, j, k, stride, pitch):
+def place(starts, i, j, k):
     """Colour and position of cell (i, j, k)."""
-    return (i + j + k + 3) & 1, (i + 1) * stride + (j + 1) * pitch + ((k + 1) >> 1)
+    return (i + j + k + 1) & 1, starts[i + 1, j + 1] + ((k + 1) >> 1)
+
+
+@kernel(parallel=False)
+def shift(row, colour):
+    """From a cell's position to that of its neighbour k + 1; that of k − 1 is one less."""
+    return (row[I] + row[J] + colour) & 1
+
+
+@kernel(parallel=False)
+def span(row, n2):
+    """The range of k that a row's half indices stand for."""
+    return max(2 * row[FIRST] - 1, 0), min(2 * row[LAST] - 1, n2)
 
 
 @kernel
@@ -145,14 +165,15 @@ def _spans(spans, unknown):
 
 
 @kernel
-def _pack(lower, extra, rhs, inverse, rows, blocks, stride, pitch, coupling, e, b, unknown):
+def _pack(lower, extra, rhs, inverse, rows, blocks, starts, coupling, e, b, unknown):
     n0, n1, n2 = unknown.shape
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
-            i, j = rows[r, 4] - 1, rows[r, 5] - 1
-            for k in range(max(2 * rows[r, 1] - 1, 0), min(2 * rows[r, 2] - 1, n2)):
+            i, j = rows[r, I], rows[r, J]
+            first, last = span(rows[r], n2)
+            for k in range(first, last):
                 if unknown[i, j, k]:
-                    colour, at = place(i, j, k, stride, pitch)
+                    colour, at = place(starts, i, j, k)
                     c0, c1, c2 = coupling[0][i, j, k], coupling[1][i, j, k], coupling[2][i, j, k]
                     lower[0, colour, at] = c0
                     lower[1, colour, at] = c1
@@ -167,18 +188,19 @@ def _pack(lower, extra, rhs, inverse, rows, blocks, stride, pitch, coupling, e, 
                     between += int(j > 0 and unknown[i, j - 1, k]) + int(j + 1 < n1 and unknown[i, j + 1, k])
                     between += int(k > 0 and unknown[i, j, k - 1]) + int(k + 1 < n2 and unknown[i, j, k + 1])
                     if max(c0, c1, c2, d0, d1, d2) > 1.0 or c0 + c1 + c2 + d0 + d1 + d2 != between:
-                        rows[r, 6] = 0
+                        rows[r, PLAIN] = 0
 
 
 @kernel
-def _move(vector, field, rows, blocks, stride, pitch, into):
+def _move(vector, field, rows, blocks, starts, into):
     """Copy a field into a vector, or the vector's unknowns back into the field."""
     n2 = field.shape[2]
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
-            i, j = rows[r, 4] - 1, rows[r, 5] - 1
-            for k in range(max(2 * rows[r, 1] - 1, 0), min(2 * rows[r, 2] - 1, n2)):
-                colour, at = place(i, j, k, stride, pitch)
+            i, j = rows[r, I], rows[r, J]
+            first, last = span(rows[r], n2)
+            for k in range(first, last):
+                colour, at = place(starts, i, j, k)
                 if into:
                     vector[colour, at] = field[i, j, k]
                 else:
