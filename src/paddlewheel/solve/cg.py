@@ -100,16 +100,19 @@ def _apply(q, partial, x, lower, extra, rows, blocks, starts):
 @kernel(parallel=False)
 def _apply_row(q, x, y, e, c0, c1, c2, d0, d1, d2, row, hop):
     """One row of one colour: x is that colour, y the other; c and d their lower couplings."""
-    total, first = 0.0, row[FIRST]
-    for n in range(row[LAST] - first):
-        at, above_k = np.uint64(row[START] + first + n), np.uint64(row[START] + first + hop + n)
-        below_i, above_i = np.uint64(row[BELOW_I] + first + n), np.uint64(row[ABOVE_I] + first + n)
-        below_j, above_j = np.uint64(row[BELOW_J] + first + n), np.uint64(row[ABOVE_J] + first + n)
+    total = 0.0
+    first, count = row[FIRST], row[LAST] - row[FIRST]
+    start, below_i, above_i = row[START] + first, row[BELOW_I] + first, row[ABOVE_I] + first
+    below_j, above_j, above_k = row[BELOW_J] + first, row[ABOVE_J] + first, row[START] + first + hop
+    for n in range(count):
+        at, ak = np.uint64(start + n), np.uint64(above_k + n)
+        bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
+        bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
         v = x[at]
         t = e[at] * v
-        t += c0[at] * (v - y[below_i]) + d0[above_i] * (v - y[above_i])
-        t += c1[at] * (v - y[below_j]) + d1[above_j] * (v - y[above_j])
-        t += c2[at] * (v - y[above_k - np.uint64(1)]) + d2[above_k] * (v - y[above_k])
+        t += c0[at] * (v - y[bi]) + d0[ai] * (v - y[ai])
+        t += c1[at] * (v - y[bj]) + d1[aj] * (v - y[aj])
+        t += c2[at] * (v - y[ak - np.uint64(1)]) + d2[ak] * (v - y[ak])
         q[at] = t
         total += v * t
     return total

@@ -286,7 +286,7 @@ def _relax(x, b, inverse, lower, rows, blocks, starts, colour):
                 _relax_plain_row(x[colour], x[other], b[colour], inverse[colour], rows[r], hop)
             else:
                 _relax_row(
-                    x[colour], rows[r, START], x[other], b[colour], inverse[colour],
+                    x[colour], rows[r, START] + rows[r, FIRST], x[other], b[colour], inverse[colour],
                     lower[0, colour], lower[1, colour], lower[2, colour],
                     lower[0, other], lower[1, other], lower[2, other], rows[r], hop,
                 )  # fmt: skip
@@ -295,26 +295,30 @@ def _relax(x, b, inverse, lower, rows, blocks, starts, colour):
 @kernel(parallel=False)
 def _relax_row(out, out_start, y, b, inverse, c0, c1, c2, d0, d1, d2, row, hop):
     """One row of one colour, into `out`: y is the other colour; c and d are their lower couplings."""
-    first = row[FIRST]
-    for n in range(row[LAST] - first):
-        at, above_k = np.uint64(row[START] + first + n), np.uint64(row[START] + first + hop + n)
-        below_i, above_i = np.uint64(row[BELOW_I] + first + n), np.uint64(row[ABOVE_I] + first + n)
-        below_j, above_j = np.uint64(row[BELOW_J] + first + n), np.uint64(row[ABOVE_J] + first + n)
-        t = b[at] + c0[at] * y[below_i] + d0[above_i] * y[above_i]
-        t += c1[at] * y[below_j] + d1[above_j] * y[above_j]
-        t += c2[at] * y[above_k - np.uint64(1)] + d2[above_k] * y[above_k]
-        out[np.uint64(out_start + first + n)] = t * inverse[at]
+    first, count = row[FIRST], row[LAST] - row[FIRST]
+    start, below_i, above_i = row[START] + first, row[BELOW_I] + first, row[ABOVE_I] + first
+    below_j, above_j, above_k = row[BELOW_J] + first, row[ABOVE_J] + first, row[START] + first + hop
+    for n in range(count):
+        at, ak = np.uint64(start + n), np.uint64(above_k + n)
+        bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
+        bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
+        t = b[at] + c0[at] * y[bi] + d0[ai] * y[ai]
+        t += c1[at] * y[bj] + d1[aj] * y[aj]
+        t += c2[at] * y[ak - np.uint64(1)] + d2[ak] * y[ak]
+        out[np.uint64(out_start + n)] = t * inverse[at]
 
 
 @kernel(parallel=False)
 def _relax_plain_row(x, y, b, inverse, row, hop):
     """The same where all couplings between unknowns are one."""
-    first = row[FIRST]
-    for n in range(row[LAST] - first):
-        at, above_k = np.uint64(row[START] + first + n), np.uint64(row[START] + first + hop + n)
-        below_i, above_i = np.uint64(row[BELOW_I] + first + n), np.uint64(row[ABOVE_I] + first + n)
-        below_j, above_j = np.uint64(row[BELOW_J] + first + n), np.uint64(row[ABOVE_J] + first + n)
-        t = b[at] + y[below_i] + y[above_i] + y[below_j] + y[above_j] + y[above_k - np.uint64(1)] + y[above_k]
+    first, count = row[FIRST], row[LAST] - row[FIRST]
+    start, below_i, above_i = row[START] + first, row[BELOW_I] + first, row[ABOVE_I] + first
+    below_j, above_j, above_k = row[BELOW_J] + first, row[ABOVE_J] + first, row[START] + first + hop
+    for n in range(count):
+        at, ak = np.uint64(start + n), np.uint64(above_k + n)
+        bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
+        bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
+        t = b[at] + y[bi] + y[ai] + y[bj] + y[aj] + y[ak - np.uint64(1)] + y[ak]
         x[at] = t * inverse[at]
 
 
@@ -334,7 +338,7 @@ def _restrict_cells(coarse_b, x, b, inverse, lower, node, rows, blocks, starts, 
             for m in range(rows[r, FIRST], rows[r, LAST]):
                 at = rows[r, START] + m
                 if node[0, at] >= 0:
-                    coarse_b[node[0, at]] += (relaxed[m] - x[0, at]) / inverse[0, at]
+                    coarse_b[node[0, at]] += (relaxed[m - rows[r, FIRST]] - x[0, at]) / inverse[0, at]
 
 
 @kernel
