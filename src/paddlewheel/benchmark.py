@@ -28,6 +28,7 @@ from paddlewheel.physics.pressure import assemble, project
 from paddlewheel.scene import SOLVERS, Solid
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import HalfSpace, Sphere
+from paddlewheel.solve.packed import FIRST, LAST, PLAIN, pack
 from paddlewheel.types import Faces, Grid
 
 CELLS = (32, 64, 96, 128, 160, 192)
@@ -41,15 +42,20 @@ STEP = 0.01  # [s]
 
 # Bytes an unknown moves per iteration, each array of a pass counted once, as the triad counts its own; the passes are
 # listed in docs/benchmarks.md.
-_HALF_SWEEP = 20  # half the cells: x, b, 1/diagonal, the other colour's x, and the couplings of both colours
+_HALF_SWEEP = 8  # half the cells: x, b, 1/diagonal and the other colour's x,
+_COUPLINGS = 12  # and in rows that are not plain the couplings of both colours
 _CONJUGATE_GRADIENTS = 36 + 12 + 20 + 52  # A d, r·z, direction, advance
-TRAFFIC = {
-    # half a sweep from zero and eleven more; restrict and correct; 460 bytes for each of N/7 coarse nodes
-    "multigrid": 6 + 11 * _HALF_SWEEP + 22 + 6 + 460 / 7 + _CONJUGATE_GRADIENTS,
-    # forward and backward substitution
-    "mic": 28 + 24 + _CONJUGATE_GRADIENTS,
-}
 RESIDUAL_TRAFFIC = 36 + 28  # A x and b − A x: before the first iteration and after the last
+
+
+def traffic(solver: str, plain: float) -> float:
+    """Bytes an unknown moves per iteration, if a part `plain` of the unknowns is in plain rows."""
+    if solver == "mic":  # forward and backward substitution
+        return 28 + 24 + _CONJUGATE_GRADIENTS
+    # half a sweep from zero and eleven more; restrict and correct; 460 bytes for each of N/7 coarse nodes
+    sweeps = 6 + 11 * (_HALF_SWEEP + (1 - plain) * _COUPLINGS)
+    return sweeps + 22 + 6 + 460 / 7 + _CONJUGATE_GRADIENTS
+
 
 _ENOUGH_SECONDS, _FEWEST, _MOST = 3.0, 3, 9  # repetitions of a case
 
@@ -126,7 +132,7 @@ def run_case(cells: int, solver: str, tolerance: float) -> dict:
 
     peak = max(measured, _peak_bytes())  # before the triad takes its own memory
     info, triad = projection.info, triad_bandwidth()
-    moved = info.unknowns * (info.iterations * TRAFFIC[solver] + 2 * RESIDUAL_TRAFFIC)
+    moved = info.unknowns * (info.iterations * traffic(solver, _plain_part(case)) + 2 * RESIDUAL_TRAFFIC)
     return {
         "cells": cells,
         "solver": solver,
@@ -284,6 +290,13 @@ def _true_residual(case, pressure) -> float:
         r[low] += flux
         r[high] -= flux
     return float(np.abs(r).max() / np.abs(system.rhs).max())
+
+
+def _plain_part(case) -> float:
+    """Part of the half indices that are in plain rows, where smoothing reads no couplings."""
+    rows = pack(assemble(*case)).layout.rows
+    lengths = rows[:, LAST] - rows[:, FIRST]
+    return float(lengths[rows[:, PLAIN] == 1].sum() / lengths.sum())
 
 
 def _ratios(rows) -> dict:

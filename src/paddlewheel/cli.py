@@ -17,6 +17,7 @@ from rich.table import Table
 
 import paddlewheel
 from paddlewheel import benchmark, gallery
+from paddlewheel.kernel import threads
 from paddlewheel.output import picture
 from paddlewheel.scene import SOLVERS, Scene
 from paddlewheel.solids import argument
@@ -29,6 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit code: 0, 1 a check failed, 2 the user's mistake, 130 Ctrl-C."""
     warnings.showwarning = lambda message, *_, **__: _complain(f"warning: {message}")
     try:
+        threads()  # refuses a PADDLEWHEEL_THREADS that cannot be
         options = _parser().parse_args(_checked_names(sys.argv[1:] if arguments is None else arguments))
         return options.command(options) or 0
     except (ValueError, OSError, picture.MissingExtraError) as error:

@@ -51,7 +51,9 @@ def kernel(function=None, *, parallel=True, inline=False):
 
 
 def threads() -> int:
-    """Number of threads the kernels run on."""
+    """Number of threads the kernels run on; a ValueError if PADDLEWHEEL_THREADS asks for what cannot be."""
+    if _mistake:
+        raise ValueError(_mistake)
     return numba.get_num_threads()
 
 
@@ -83,7 +85,7 @@ def _use_cache() -> None:
     numba.config.CACHE_DIR = str(cache)
 
 
-def _use_threads() -> None:
+def _use_threads() -> str | None:
     """Honour PADDLEWHEEL_THREADS; prefer OpenMP, whose launch costs 3 µs against tbb's 16 to 84.
 
     A thread that waits for another spins for milliseconds by OpenMP's default. Beside any other busy program that
@@ -95,11 +97,13 @@ def _use_threads() -> None:
         os.environ.setdefault("GOMP_SPINCOUNT", "5000")
     wanted = os.environ.get("PADDLEWHEEL_THREADS")
     if wanted is None:
-        return
+        return None
     most = numba.config.NUMBA_NUM_THREADS
     if not wanted.isdecimal() or not 1 <= int(wanted) <= most:
-        raise ValueError(f"PADDLEWHEEL_THREADS={wanted!r}: expected a whole number from 1 to {most} on this machine")
+        # Not raised here: an import that fails would leave the command line no way to say it in one line.
+        return f"PADDLEWHEEL_THREADS={wanted!r}: expected a whole number from 1 to {most} on this machine"
     numba.set_num_threads(int(wanted))
+    return None
 
 
 class _Progress(event.Listener):
@@ -144,6 +148,6 @@ def _is_ours(started) -> bool:
 
 
 _use_cache()
-_use_threads()
+_mistake = _use_threads()
 _listener = _Progress()
 event.register("numba:compile", _listener)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.kernel import threads
 from paddlewheel.solve.cg import conjugate_gradients, stencil
 from paddlewheel.solve.mic import IncompleteCholesky
 from paddlewheel.solve.multigrid import Multigrid
@@ -38,6 +39,7 @@ def solve(
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
+    threads()  # refuses a PADDLEWHEEL_THREADS that cannot be
     began = time.perf_counter()
     shape = system.unknown.shape
     system = oriented(system)
