@@ -16,17 +16,20 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numba
 from numba import prange
 from numba.core import event
 
-__all__ = ["compile_seconds", "kernel", "prange", "threads"]
+__all__ = ["compile_seconds", "kernel", "prange", "threads", "threads_worth"]
 
 # Full fast maths would delete tests for NaN and infinity.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 _declared: list[str] = []
+
+FEW = 30_000  # items a kernel goes through in about the time it takes to wake a thread and wait for it
 
 
 def kernel(function=None, *, parallel=True, inline=False):
@@ -55,6 +58,17 @@ def threads() -> int:
     if _mistake:
         raise ValueError(_mistake)
     return numba.get_num_threads()
+
+
+@contextmanager
+def threads_worth(items: int):
+    """Run kernels on one thread inside, if they have so few items that waking the others costs more than it saves."""
+    before = threads()
+    numba.set_num_threads(before if items > FEW else 1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def compile_seconds() -> float:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.kernel import threads
+from paddlewheel.kernel import threads_worth
 from paddlewheel.solve.cg import conjugate_gradients, stencil
 from paddlewheel.solve.mic import IncompleteCholesky
 from paddlewheel.solve.multigrid import Multigrid
@@ -39,18 +39,18 @@ def solve(
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
-    threads()  # refuses a PADDLEWHEEL_THREADS that cannot be
     began = time.perf_counter()
     shape = system.unknown.shape
     system = oriented(system)
-    packed = pack(system)
-    precondition = SOLVERS[solver](system, packed)
-    if start is None:
-        x = packed.layout.zeros(np.float64)
-    else:
-        x = pack_field(packed.layout, np.where(system.unknown, start.reshape(system.unknown.shape), 0.0))
-    ready = time.perf_counter()
-    info = conjugate_gradients(packed, x, stencil(packed), precondition, tolerance, iterations, name)
-    pressure = unpack_field(packed.layout, x).reshape(shape)
+    with threads_worth(np.count_nonzero(system.unknown)):
+        packed = pack(system)
+        precondition = SOLVERS[solver](system, packed)
+        if start is None:
+            x = packed.layout.zeros(np.float64)
+        else:
+            x = pack_field(packed.layout, np.where(system.unknown, start.reshape(system.unknown.shape), 0.0))
+        ready = time.perf_counter()
+        info = conjugate_gradients(packed, x, stencil(packed), precondition, tolerance, iterations, name)
+        pressure = unpack_field(packed.layout, x).reshape(shape)
     done = time.perf_counter()
     return Solution(pressure, info._replace(seconds=done - began), {"set-up": ready - began, "solve": done - ready})
