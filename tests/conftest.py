@@ -1,17 +1,15 @@
 """Shared by all tests: threads."""
 
-import os
-
-# Before OpenMP is loaded. Threads that spin at barriers make small solves ten times slower on a busy machine.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
 import numba
 import pytest
 
+from paddlewheel import kernel
+
 
 @pytest.fixture
-def on_threads():
+def on_threads(monkeypatch):
     """on_threads(n, function, *arguments): the function's result on n threads, at most those there are."""
+    monkeypatch.setattr(kernel, "FEW", 0)  # or small problems would be solved on one anyway
     before = numba.get_num_threads()
 
     def run(n, function, *arguments, **options):
