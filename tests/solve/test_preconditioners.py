@@ -7,6 +7,7 @@ import zoo
 from paddlewheel.physics.pressure import assemble
 from paddlewheel.solve.cg import _apply
 from paddlewheel.solve.linear import SOLVERS
+from paddlewheel.solve.multigrid import _dense_inverse
 from paddlewheel.solve.packed import pack, pack_field, unpack_field
 from paddlewheel.solve.system import oriented
 from reference import consistent, matrix, regions
@@ -111,3 +112,22 @@ def test_matrix_is_symmetric_with_the_closed_regions_as_null_space(packed_system
         smallest = np.linalg.eigvalsh(A.toarray())
         assert np.count_nonzero(smallest < 1e-9) == np.count_nonzero(closed)
         assert smallest.min(initial=0.0) >= -1e-12
+
+
+def test_the_coarsest_level_is_exact_across_weak_links():
+    """A closed chain with links from 1e-9 to 1: A x = b for every b that sums to zero, and only additions on the way."""
+    links = np.array([1.0, 1e-9, 1.0, 1e-4, 1.0, 1e-6], np.float32)
+    n = len(links) + 1
+    ends = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+    tails, heads = np.concatenate([ends, ends[:, ::-1]]).T
+    order = np.argsort(tails, kind="stable")
+    start = np.searchsorted(tails[order], np.arange(n + 1))
+    weights = np.concatenate([links, links])[order]
+    inverse = _dense_inverse(np.arange(n), np.zeros(n, np.float32), start, heads[order].astype(np.int32), weights)
+    A = np.zeros((n, n))
+    np.add.at(A, (tails, heads), -np.concatenate([links, links]).astype(float))
+    A -= np.diag(A.sum(axis=1))
+    assert np.array_equal(inverse, inverse.T)
+    for k in range(n - 1):
+        b = np.eye(n)[k] - np.eye(n)[k + 1]
+        assert A @ (inverse.astype(float) @ b) == pytest.approx(b, abs=1e-6)

@@ -118,48 +118,38 @@ def _chained(starts) -> np.ndarray:
 def _dense_inverse(nodes, extra, start, neighbour, coupling):
     """A symmetric inverse of the matrix over some nodes that have edges only among each other.
 
-    By L D Lᵀ. In a closed region the last pivot vanishes and the node keeps the value zero: any constant will do.
+    By L D Lᵀ, keeping couplings and extras in place of the diagonal: elimination then only ever adds what is
+    positive, so no digit is lost between strong and weak links, and the last pivot of a closed region is exactly
+    zero. That node keeps the value zero: any constant will do.
     """
     m = nodes.shape[0]
     index = np.zeros(extra.shape[0], np.int64)
     for row in range(m):
         index[nodes[row]] = row
-    A, diagonal = np.zeros((m, m)), np.zeros(m)
+    W, e = np.zeros((m, m)), np.zeros(m)
     for row in range(m):
-        n = nodes[row]
-        A[row, row] += extra[n]
-        for e in range(start[n], start[n + 1]):
+        e[row] = extra[nodes[row]]
+        for edge in range(start[nodes[row]], start[nodes[row] + 1]):
             # The two ends of an edge were summed in different orders: take half from each.
-            half, other = 0.5 * coupling[e], index[neighbour[e]]
-            A[row, other] -= half
-            A[other, row] -= half
-            A[row, row] += half
-            A[other, other] += half
-    for row in range(m):
-        diagonal[row] = A[row, row]
+            other = index[neighbour[edge]]
+            W[row, other] += 0.5 * coupling[edge]
+            W[other, row] += 0.5 * coupling[edge]
 
-    inverse = np.eye(m)
+    pivot, lower = np.zeros(m), np.eye(m)  # D⁻¹ and L⁻¹
     for k in range(m):
-        pivot = 1.0 / A[k, k] if A[k, k] > 1e-12 * diagonal[k] else 0.0
+        diagonal = e[k] + W[k, k + 1 :].sum()
+        if diagonal > 0.0:
+            pivot[k] = 1.0 / diagonal
         for row in range(k + 1, m):
-            factor = A[row, k] * pivot
-            A[row, k + 1 :] -= factor * A[k, k + 1 :]
-            inverse[row, : k + 1] -= factor * inverse[k, : k + 1]
-        A[k, k] = pivot
-    # inverse is L⁻¹ now, and the diagonal of A is D⁻¹.
-    return _congruent(inverse, A).astype(np.float32)
-
-
-@kernel(parallel=False)
-def _congruent(lower, diagonal):
-    """Lᵀ D L for a lower triangular L."""
-    m = lower.shape[0]
-    out = np.zeros((m, m))
-    for k in range(m):
-        for i in range(k + 1):
-            for j in range(k + 1):
-                out[i, j] += lower[k, i] * diagonal[k, k] * lower[k, j]
-    return out
+            factor = W[row, k] * pivot[k]
+            W[row, k + 1 :] += factor * W[k, k + 1 :]  # what lands on the diagonal is never read
+            e[row] += factor * e[k]
+            lower[row, : k + 1] += factor * lower[k, : k + 1]
+    inverse = np.zeros((m, m), np.float32)
+    for i in range(m):
+        for j in range(m):
+            inverse[i, j] = (lower[:, i] * pivot * lower[:, j]).sum()
+    return inverse
 
 
 @kernel(parallel=False)
