@@ -36,7 +36,7 @@ class Coarse(NamedTuple):
     members_start   (n + 1,) int64, members int32: the nodes a node was made of (none on the first level)
     x, b            (n,) float32: solution and right-hand side
     dense           int64: the nodes the dense inverse solves for
-    dense_inverse  (m, m) float32
+    dense_inverse  (m, m) float64: its entries may span many orders
     """
 
     levels: np.ndarray
@@ -145,7 +145,7 @@ def _dense_inverse(nodes, extra, start, neighbour, coupling):
             W[row, k + 1 :] += factor * W[k, k + 1 :]  # what lands on the diagonal is never read
             e[row] += factor * e[k]
             lower[row, : k + 1] += factor * lower[k, : k + 1]
-    inverse = np.zeros((m, m), np.float32)
+    inverse = np.zeros((m, m))
     for i in range(m):
         for j in range(m):
             inverse[i, j] = (lower[:, i] * pivot * lower[:, j]).sum()
