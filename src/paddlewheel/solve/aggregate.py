@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.solve.packed import I, J, Layout, place, span
+from paddlewheel.solve.packed import FIRST, LAST, I, J, Layout, place, span
 from paddlewheel.solve.system import System
 
 WEAK = 0.1  # a coupling below this share of the strongest at its weaker end does not join two cells
@@ -66,15 +66,18 @@ def from_cells(system: System, layout: Layout) -> tuple[np.ndarray, Graph]:
     before = np.cumsum(counts, axis=0) - counts
     reds, n = int(counts[:, 0].sum()), int(counts.sum())
     before[:, 1] += reds
-    cell, extra, degree = np.empty((n, 3), np.int32), np.zeros(n, np.float32), np.zeros(n, np.int64)
+    cell, extra, start = np.empty((n, 3), np.int32), np.zeros(n, np.float32), np.zeros(n + 1, np.int64)
     _number_cells(node, cell, extra, before, *layout.where, system.extra)
 
-    # Twice over the same faces: to count the edges, then to write them.
-    start, neighbour, coupling = np.zeros(n + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
-    _join_cells(degree, neighbour, coupling, start, node, strength, *layout.where, system.coupling, system.unknown)
-    start[1:] = np.cumsum(degree)
+    # Each block lists the edges it finds, at most one for each side of a cell; then they are filed by their nodes.
+    work = np.append(0, np.cumsum(layout.rows[:, LAST] - layout.rows[:, FIRST]))
+    room = 12 * work[layout.blocks]
+    own, to, weight = (np.empty(room[-1], dtype) for dtype in (np.int32, np.int32, np.float32))
+    found = np.empty(len(counts), np.int64)
+    _join_cells(own, to, weight, found, start, room, node, strength, *layout.where, system.coupling, system.unknown)
+    np.cumsum(start, out=start)
     neighbour, coupling = np.empty(start[-1], np.int32), np.empty(start[-1], np.float32)
-    _join_cells(degree, neighbour, coupling, start, node, strength, *layout.where, system.coupling, system.unknown)
+    _file_edges(neighbour, coupling, start[:-1].copy(), own, to, weight, room, found)
     return node, Graph(cell, start, neighbour, coupling, extra, reds, _halved(layout.shape))
 
 
@@ -189,14 +192,12 @@ def _number_cells(node, cell, extra, before, rows, blocks, starts, e):
 
 
 @kernel
-def _join_cells(degree, neighbour, coupling, start, node, strength, rows, blocks, starts, c, unknown):
-    """The edges of each node: with no room in `neighbour` count them, else write them."""
+def _join_cells(own, to, weight, found, degree, room, node, strength, rows, blocks, starts, c, unknown):
+    """List the edges of the nodes of each block, from room[block] on, and count those of node n in degree[n + 1]."""
     n0, n1, n2 = unknown.shape
-    writing = neighbour.shape[0] > 0
     for block in prange(blocks.shape[0] - 1):
-        own, to, weight = np.empty(48, np.int32), np.empty(48, np.int32), np.empty(48, np.float32)
         nodes, colours, ats = np.empty(8, np.int32), np.empty(8, np.int64), np.empty(8, np.int64)
-        r = blocks[block]
+        r, end = blocks[block], room[block]
         while r < blocks[block + 1]:
             ci, cj, low, high, r = _coarse_row(rows, r, n2)
             for ck in range(low, high):
@@ -208,7 +209,7 @@ def _join_cells(degree, neighbour, coupling, start, node, strength, rows, blocks
                         colours[q], ats[q] = place(starts, i, j, k)
                         nodes[q] = node[colours[q], ats[q]]
                         single = nodes[q] if single == -1 or single == nodes[q] else -2
-                edges, e = 0, 0
+                first, e = end, end
                 for side in range(6):
                     a, up = side >> 1, side & 1
                     d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
@@ -222,27 +223,29 @@ def _join_cells(degree, neighbour, coupling, start, node, strength, rows, blocks
                         if w == 0.0:
                             continue
                         _, there = place(starts, i + d0 * step, j + d1 * step, k + d2 * step)
-                        mine = nodes[q]
-                        theirs = node[1 - colours[q], there]
+                        mine, theirs = nodes[q], node[1 - colours[q], there]
                         if mine == theirs:
                             continue
-                        if e >= edges or own[e] != mine or to[e] != theirs:  # mostly the same edge as before
-                            e = 0
-                            while e < edges and (own[e] != mine or to[e] != theirs):
+                        if e >= end or own[e] != mine or to[e] != theirs:  # mostly the same edge as before
+                            e = first
+                            while e < end and (own[e] != mine or to[e] != theirs):
                                 e += 1
-                            if e == edges:
+                            if e == end:
                                 own[e], to[e], weight[e] = mine, theirs, 0.0
-                                edges += 1
-                        if writing:
-                            weight[e] += _in_series(w, strength[colours[q], ats[q]], strength[1 - colours[q], there])
-                for e in range(edges):
-                    if writing:
-                        # degree counts down, so that edges fill their node's range from its end
-                        degree[own[e]] -= 1
-                        neighbour[start[own[e]] + degree[own[e]]] = to[e]
-                        coupling[start[own[e]] + degree[own[e]]] = weight[e]
-                    else:
-                        degree[own[e]] += 1
+                                degree[mine + 1] += 1
+                                end += 1
+                        weight[e] += _in_series(w, strength[colours[q], ats[q]], strength[1 - colours[q], there])
+        found[block] = end - room[block]
+
+
+@kernel
+def _file_edges(neighbour, coupling, next_free, own, to, weight, room, found):
+    """Move each block's edges to their nodes; no two blocks share a node."""
+    for block in prange(found.shape[0]):
+        for e in range(room[block], room[block] + found[block]):
+            at = next_free[own[e]]
+            neighbour[at], coupling[at] = to[e], weight[e]
+            next_free[own[e]] = at + 1
 
 
 @kernel(parallel=False)
