@@ -376,3 +376,26 @@ def test_piston_drives_its_liquid():
     assert projection.velocity.x[projection.known.x] == pytest.approx(0.5, rel=1e-5)
     assert np.abs(projection.velocity.y).max() < 1e-6
     assert projection.lost.size == 0
+
+
+@pytest.mark.parametrize("spoil", ["velocity", "phi", "start", "surface_pressure"])
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_not_a_number_is_never_an_answer(spoil, everywhere):
+    """A maximum hides NaN: it must be refused by name, or at least not be called converged."""
+    grid = Grid((6, 6, 6), 0.1)
+    given = {name: np.zeros(grid.shape) for name in ("start", "surface_pressure")}
+    given["phi"] = (grid.cell_points()[..., 1] - 0.31).astype(np.float32)
+    velocity = grid.zeros_faces()
+    velocity.y[:] = -0.1
+    target = velocity.x if spoil == "velocity" else given[spoil]
+    target[... if everywhere else (2, 2, 2)] = np.nan
+    phi = given.pop("phi")
+    with pytest.raises(ValueError, match="right-hand side" if spoil == "velocity" else spoil):
+        project(grid, velocity, phi, measure(grid, []), DT, **given)
+
+
+@pytest.mark.parametrize("wrong", [-1.0, 0.0, 1.0, 5, float("nan")])
+def test_a_tolerance_that_makes_no_sense_is_refused(wrong):
+    grid = Grid((4, 4, 4), 0.1)
+    with pytest.raises(ValueError, match="tolerance"):
+        project(grid, grid.zeros_faces(), -np.ones(grid.shape), measure(grid, []), DT, tolerance=wrong)

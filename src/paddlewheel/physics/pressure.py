@@ -75,7 +75,7 @@ def project(
     begin from, such as the last step's.
     """
     began = time.perf_counter()
-    velocity, ghosted, surface = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure)
+    velocity, ghosted, surface = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
     system = _assembled(grid, velocity, ghosted, surface, boundary, density * grid.h / dt)
     regions = closed_regions(system)
     lost = np.empty(0)
@@ -118,15 +118,20 @@ def assemble(
     return _assembled(grid, velocity, ghosted, surface, boundary, density * grid.h / dt)
 
 
-def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure):
+def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start=None):
     """Velocity as float32 faces; φ and the surface pressure with their ghost cells."""
     for name, value in (("dt", dt), ("density", density)):
-        if not (np.isfinite(value) and value > 0):
+        if not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name}={value!r}: expected a positive number")
-    if np.shape(phi) != grid.shape:
-        raise ValueError(f"phi has shape {np.shape(phi)}: expected one value per cell, {grid.shape}")
     if boundary.phi.shape != grid.node_shape:
         raise ValueError(f"boundary was measured on another grid: {boundary.phi.shape} nodes, not {grid.node_shape}")
+    for name, field in (("phi", phi), ("start", start), ("surface_pressure", surface_pressure)):
+        if field is None:
+            continue
+        if np.shape(field) not in ((), grid.shape):
+            raise ValueError(f"{name} has shape {np.shape(field)}: expected one value per cell, {grid.shape}")
+        if np.isnan(np.min(field)):
+            raise ValueError(f"{name} is not a number (NaN) in {np.count_nonzero(np.isnan(field))} cells")
     velocity = as_faces(velocity, np.float32)
     if velocity.x.shape != grid.face_shape(0):
         raise ValueError(f"velocity.x has shape {velocity.x.shape}: expected {grid.face_shape(0)}")

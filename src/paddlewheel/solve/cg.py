@@ -53,6 +53,8 @@ def conjugate_gradients(
 
     _residual(r, r32, partial, rhs, q, rows, blocks)
     largest = partial.max()
+    if not np.isfinite(largest):
+        raise ValueError(f"{name}: the right-hand side is not finite: something it was made from is NaN or infinite")
     if largest == 0.0:
         x[:] = 0.0
         return SolveInfo(name, packed.unknowns, 0, 0.0, time.perf_counter() - began, True)
@@ -122,43 +124,44 @@ def _apply_row(q, x, y, e, c0, c1, c2, d0, d1, d2, row, hop):
 def _residual(r, r32, partial, b, q, rows, blocks):
     """r = b − q, its float32 copy, and each block's largest |r|."""
     for block in prange(blocks.shape[0] - 1):
-        largest = 0.0
+        largest, spoiled = 0.0, 0.0
         for colour in range(2):
             for row in range(blocks[block], blocks[block + 1]):
                 start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
-                largest = max(largest, _residual_row(r[colour], r32[colour], b[colour], q[colour], start, count))
-        partial[block] = largest
+                high, nan = _residual_row(r[colour], r32[colour], b[colour], q[colour], start, count)
+                largest, spoiled = max(largest, high), spoiled + nan
+        partial[block] = largest + spoiled
 
 
 @kernel(parallel=False)
 def _residual_row(r, r32, b, q, start, count):
-    largest = 0.0
+    largest, spoiled = 0.0, 0.0
     for n in range(count):
         at = np.uint64(start + n)
         v = b[at] - q[at]
         r[at] = v
         r32[at] = v
         largest = max(largest, abs(v))
-    return largest
+        spoiled += v - v  # not a number if v is none, which a maximum would hide
+    return largest, spoiled
 
 
 @kernel
 def _advance(x, r, r32, partial, d, q, alpha, rows, blocks):
     """x += α d, r −= α q, the float32 copy of r, and each block's largest |r|."""
     for block in prange(blocks.shape[0] - 1):
-        largest = 0.0
+        largest, spoiled = 0.0, 0.0
         for colour in range(2):
             for row in range(blocks[block], blocks[block + 1]):
                 start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
-                largest = max(
-                    largest, _advance_row(x[colour], r[colour], r32[colour], d[colour], q[colour], alpha, start, count)
-                )
-        partial[block] = largest
+                high, nan = _advance_row(x[colour], r[colour], r32[colour], d[colour], q[colour], alpha, start, count)
+                largest, spoiled = max(largest, high), spoiled + nan
+        partial[block] = largest + spoiled
 
 
 @kernel(parallel=False)
 def _advance_row(x, r, r32, d, q, alpha, start, count):
-    largest = 0.0
+    largest, spoiled = 0.0, 0.0
     for n in range(count):
         at = np.uint64(start + n)
         x[at] += alpha * d[at]
@@ -166,7 +169,8 @@ def _advance_row(x, r, r32, d, q, alpha, start, count):
         r[at] = v
         r32[at] = v
         largest = max(largest, abs(v))
-    return largest
+        spoiled += v - v  # not a number if v is none, which a maximum would hide
+    return largest, spoiled
 
 
 @kernel

@@ -39,6 +39,8 @@ def solve(
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
+    if not 0 < tolerance < 1:
+        raise ValueError(f"tolerance={tolerance!r}: expected a number between 0 and 1")
     began = time.perf_counter()
     shape = system.unknown.shape
     system = oriented(system)
