@@ -142,7 +142,7 @@ def _residual_row(r, r32, b, q, start, count):
         r[at] = v
         r32[at] = v
         largest = max(largest, abs(v))
-        spoiled += v - v  # not a number if v is none, which a maximum would hide
+        spoiled += 0.0 * v  # not a number if v is none or infinite, which a maximum would hide
     return largest, spoiled
 
 
@@ -169,7 +169,7 @@ def _advance_row(x, r, r32, d, q, alpha, start, count):
         r[at] = v
         r32[at] = v
         largest = max(largest, abs(v))
-        spoiled += v - v  # not a number if v is none, which a maximum would hide
+        spoiled += 0.0 * v  # not a number if v is none or infinite, which a maximum would hide
     return largest, spoiled
 
 
