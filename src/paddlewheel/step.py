@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.grid.levelset import extend, node_to_center
+from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.measure import liquid_distance, measure
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.scene import Liquid, Scene
@@ -44,7 +44,7 @@ def first_step(scene: Scene, dt: float | None = None) -> FirstStep:
     grid, method = scene.grid, scene.method
     dt = 1 / scene.fps if dt is None else dt
     boundary = measure(grid, scene.items, 0.0, method.weights, scene.open_sides)
-    phi = extend(liquid_distance(grid, scene.items), node_to_center(boundary.phi) > 0, grid.h)
+    phi = extend_into_solids(liquid_distance(grid, scene.items), boundary.phi, grid.h)
     velocity = _pulled(_initial_velocity(scene), scene.gravity, dt)
     projection = project(
         grid, velocity, phi, boundary, dt, density=scene.density, solver=method.solver, tolerance=method.tolerance

@@ -4,11 +4,37 @@ import numpy as np
 
 from paddlewheel.kernel import kernel, prange
 
-__all__ = ["STEEPEST", "extend", "node_to_center"]
+__all__ = ["STEEPEST", "extend", "extend_into_solids", "node_to_center"]
 
 STEEPEST = 1.5  # |∇φ| of a signed distance is 1: a fit much steeper than that follows noise
 _REACH = 2  # cells to each side of a fit: beside a flat wall one cell would see a single plane of data
 _RIDGE = 1e-9  # chooses the flattest of all fits where the data leave the slope open
+
+
+_TOUCHING = 0.25  # cells by which liquid must be nearer to its surface than to a wall: the wall's distance is a mean
+
+
+def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int = 5) -> np.ndarray:
+    """φ [m] at cell centres, carried into solids of signed distance `solid` [m] at nodes, as its free surface would go.
+
+    A body of liquid that ends at a wall has φ = 0 there, and carried on as it
+    is, the wall would become a free surface. So φ is believed only in air, and
+    in liquid that is nearer to the liquid's surface than to a wall; to other
+    cells it is carried on from there. What is not reached that way is deep in
+    the liquid and keeps its value, or is a solid cell beside such liquid, and
+    counts as liquid.
+    """
+    phi, solid = np.array(phi, np.float32, order="C"), np.ascontiguousarray(solid, np.float32)
+    center = node_to_center(solid)
+    outside = center > 0
+    believed = outside & ((phi >= 0) | (-phi < center - _TOUCHING * h))
+    extended, reached = _extended(phi, believed, h, layers, solid, outside)
+    wet = (outside | reached) & (extended < 0)
+    for _ in range(2):  # in a cut corner a centre can be more than a cell deep
+        front = _beside(wet) & ~outside & ~reached
+        extended[front] = -0.5 * h
+        wet |= front
+    return extended
 
 
 def extend(phi: np.ndarray, known: np.ndarray, h: float, layers: int = 5) -> np.ndarray:
@@ -27,16 +53,26 @@ def extend(phi: np.ndarray, known: np.ndarray, h: float, layers: int = 5) -> np.
     phi, known = np.array(phi, np.float32, order="C"), np.array(known, bool, order="C")
     if phi.ndim != 3 or phi.shape != known.shape:
         raise ValueError(f"phi of shape {phi.shape}, known of shape {known.shape}: expected one value per cell in both")
+    return _extended(phi, known, h, layers, np.empty((0, 0, 0), np.float32), np.array(True))[0]
+
+
+def _extended(phi, known, h, layers, solid, source) -> tuple[np.ndarray, np.ndarray]:
+    """φ carried into the cells that are not known, and the cells where it is known then.
+
+    Fits are to cells of `source` only. With `solid`, its distance at nodes, they keep to their side of a wall.
+    """
+    phi, known = phi.copy(), known.copy()
     for _ in range(layers):
-        front = _beside(known)
-        cells = np.stack(np.nonzero(front), axis=1)
+        cells = np.stack(np.nonzero(_beside(known)), axis=1)
         if len(cells) == 0:
             break
         values = np.empty(len(cells), np.float32)
-        _fit(values, cells, phi, known, STEEPEST * h)
-        phi[front] = values
-        known |= front
-    return phi
+        _fit(values, cells, phi, known & source, solid, h)
+        found = ~np.isnan(values)
+        at = tuple(cells[found].T)
+        phi[at] = values[found]
+        known[at] = True
+    return phi, known
 
 
 def node_to_center(phi: np.ndarray) -> np.ndarray:
@@ -59,21 +95,46 @@ def _beside(known: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _fit(values, cells, phi, known, steepest):
+def _fit(values, cells, phi, known, solid, h):
     for n in prange(cells.shape[0]):
-        values[n] = _fitted_value(phi, known, cells[n, 0], cells[n, 1], cells[n, 2], steepest)
+        values[n] = _fitted_value(phi, known, solid, h, cells[n, 0], cells[n, 1], cells[n, 2])
 
 
 @kernel(parallel=False)
-def _fitted_value(phi, known, i, j, k, steepest):
-    """Value at cell (i, j, k) of the linear fit to the known cells around it; `steepest` is per cell."""
+def _tangent_plane(solid, i, j, k):
+    """A solid's distance at the centre of a cell, and its slope per cell with length one in h, from the eight nodes."""
+    distance = gx = gy = gz = 0.0
+    for corner in range(8):
+        x, y, z = corner >> 2, (corner >> 1) & 1, corner & 1
+        value = np.float64(solid[i + x, j + y, k + z])
+        distance += 0.125 * value
+        gx += 0.25 * (2 * x - 1) * value
+        gy += 0.25 * (2 * y - 1) * value
+        gz += 0.25 * (2 * z - 1) * value
+    return distance, gx, gy, gz
+
+
+@kernel(parallel=False)
+def _fitted_value(phi, known, solid, h, i, j, k):
+    """Value at cell (i, j, k) of the linear fit to the known cells around it, not a number if there is none.
+
+    If a solid is given, cells count that its tangent plane at (i, j, k) leaves on the open side: a wall may be thin,
+    and what is behind it is another matter.
+    """
+    steepest = STEEPEST * h
+    distance, gx, gy, gz = 1.0, 0.0, 0.0, 0.0
+    if solid.shape[0] > 0:
+        distance, gx, gy, gz = _tangent_plane(solid, i, j, k)
+        slope = np.sqrt(gx * gx + gy * gy + gz * gz)
+        if slope > 0.0:
+            gx, gy, gz = gx * h / slope, gy * h / slope, gz * h / slope
     total = mean = mx = my = mz = 0.0
     xx = xy = xz = yy = yz = zz = 0.0
     xp = yp = zp = 0.0
     for x in range(max(-_REACH, -i), min(_REACH + 1, phi.shape[0] - i)):
         for y in range(max(-_REACH, -j), min(_REACH + 1, phi.shape[1] - j)):
             for z in range(max(-_REACH, -k), min(_REACH + 1, phi.shape[2] - k)):
-                if known[i + x, j + y, k + z]:
+                if known[i + x, j + y, k + z] and distance + gx * x + gy * y + gz * z > 0.0:
                     distance2 = x * x + y * y + z * z
                     w = 1.0 / (distance2 * distance2)
                     p = np.float64(phi[i + x, j + y, k + z])
@@ -91,6 +152,8 @@ def _fitted_value(phi, known, i, j, k, steepest):
                     xp += w * x * p
                     yp += w * y * p
                     zp += w * z * p
+    if total == 0.0:
+        return np.nan
     mean /= total
     mx /= total
     my /= total
