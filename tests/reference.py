@@ -10,7 +10,7 @@ SIDES = [(axis, up) for axis in range(3) for up in (0, 1)]
 
 
 def by_the_book(grid, velocity, phi, boundary, dt, density=1000.0, surface_pressure=0.0):
-    """METHOD §2, cell by cell: dense matrix, right-hand side [Pa] and the number of each cell's unknown (−1: none).
+    """docs/method.md §2, cell by cell: dense matrix, right-hand side [Pa] and each cell's number (−1: no unknown).
 
         Σ_f w_f (p_i − p_nb) = − ρ h/Δt Σ_f ±[ w_f u_f + (1 − w_f) u_solid ]
 

@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numba
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 import paddlewheel
+from paddlewheel import kernel as module
 from paddlewheel.kernel import kernel, prange
 
 COMPILING = "compiling kernels (first run only)"
@@ -62,6 +65,73 @@ def test_a_home_that_cannot_be_written_to_is_no_obstacle(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a directory")
     assert run(RUN_KERNEL, NUMBA_CACHE_DIR=str(blocked)).returncode == 0
+
+
+HOMELESS = """
+import pathlib
+
+def home(*_):
+    raise RuntimeError("Could not determine home directory.")
+
+pathlib.Path.home = home
+"""
+
+
+def test_a_user_without_a_home_has_a_private_cache(tmp_path):
+    done = run(HOMELESS + SHOW_CACHE, NUMBA_CACHE_DIR="", XDG_CACHE_HOME="", TMPDIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    base = Path(done.stdout.strip()).parent
+    assert base == tmp_path / f"paddlewheel-{os.getuid()}"
+    assert stat.S_IMODE(base.stat().st_mode) == 0o700
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The name the cache has in the temporary directory, not yet made."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path / f"paddlewheel-{os.getuid()}"
+
+
+def test_a_cache_others_could_read_is_made_private(temporary):
+    temporary.mkdir(mode=0o755)
+    assert module._temporary_cache() == temporary
+    assert stat.S_IMODE(temporary.stat().st_mode) == 0o700
+
+
+def another_owner(path, monkeypatch):
+    path.mkdir()
+    real = Path.lstat
+
+    def lstat(self):
+        found = list(real(self))
+        found[stat.ST_UID] += self == path
+        return os.stat_result(found)
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+
+
+def others_may_write(path, monkeypatch):
+    path.mkdir()
+    path.chmod(0o777)
+
+
+def a_link(path, monkeypatch):
+    (path.parent / "elsewhere").mkdir()
+    path.symlink_to(path.parent / "elsewhere")
+
+
+def a_file(path, monkeypatch):
+    path.write_text("")
+
+
+@pytest.mark.parametrize("planted", [another_owner, others_may_write, a_link, a_file])
+def test_a_cache_someone_else_may_have_filled_is_not_used(planted, temporary, monkeypatch):
+    """Compiled kernels are code: loading them from there would run whatever lies there."""
+    planted(temporary, monkeypatch)
+    cache = module._temporary_cache()
+    assert cache.parent == temporary.parent
+    assert cache.name not in (temporary.name, "elsewhere")
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
 
 
 @kernel

@@ -10,7 +10,7 @@ from paddlewheel.scene import Liquid, Solid
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Moved, Sphere, Torus
-from paddlewheel.types import SIDES, Grid
+from paddlewheel.types import BYTES_PER_CELL, SIDES, Grid
 
 GRID = Grid((20, 16, 24), 0.05)
 FLAT = Grid((20, 16, 1), 0.05)
@@ -35,6 +35,11 @@ def turn(t):
 
 def slide(t):
     return Pose((0.2, 0.3 * t, 0.0))
+
+
+def sides_of(grid):
+    """All sides that may be open."""
+    return [side for side in SIDES if not (grid.is_2d and side[1] == "z")]
 
 
 def flat(points):
@@ -65,13 +70,28 @@ def test_static_solids_and_walls(grid, weights):
 @grids
 @pytest.mark.parametrize("side", SIDES)
 def test_an_open_side_is_open_and_the_others_are_closed(grid, side):
+    if side not in sides_of(grid):
+        with pytest.raises(ValueError, match=rf"Solids: open_sides='\{side}', but a two-dimensional scene"):
+            measure(grid, [], open_sides={side})
+        return
     boundary = measure(grid, [Solid(FLOOR)], open_sides={side})
     free = open_fractions(boundary.phi, "area")
     for other in SIDES:
         a, index = "xyz".index(other[1]), 0 if other[0] == "-" else -1
         w, expected = (field[a].take(index, axis=a) for field in (boundary.open, free))
-        is_open = other == side and not (grid.is_2d and a == 2)
-        assert np.array_equal(w, expected if is_open else 0 * expected)
+        assert np.array_equal(w, expected if other == side else 0 * expected)
+
+
+@pytest.mark.parametrize("wrong", [{"top"}, "+y", None, [3]], ids=str)
+def test_sides_there_are_not_are_refused(wrong):
+    with pytest.raises(ValueError, match="Solids: open_sides="):
+        Solids(GRID, [], open_sides=wrong)
+
+
+def test_a_grid_that_does_not_fit_memory_is_refused_before_it_is_allocated():
+    grid = Grid.from_size((1, 1, 1), 20000)
+    with pytest.raises(ValueError, match=rf"20000 × 20000 × 20000 cells need {20000**3 * BYTES_PER_CELL} bytes"):
+        Solids(grid, [Solid(BALL)])
 
 
 def test_no_solids():
@@ -100,7 +120,7 @@ def test_w_around_moving_solids_is_that_of_the_whole_grid(grid, weights):
     """Recomputing w only near what moves changes nothing."""
     motion = turn if grid.is_2d else spin
     items = [Solid(FLOOR), Solid(BAR, motion), Solid(BALL, slide)]
-    boundary = measure(grid, items, 0.7, weights, open_sides=SIDES)
+    boundary = measure(grid, items, 0.7, weights, open_sides=sides_of(grid))
     free = open_fractions(boundary.phi, weights)
     for a in range(2 if grid.is_2d else 3):
         assert np.array_equal(boundary.open[a], free[a])
@@ -111,7 +131,7 @@ def test_w_around_moving_solids_is_that_of_the_whole_grid(grid, weights):
 def test_velocity_at_every_face_the_solid_touches(grid, time):
     """u_a = (v + ω × (x − p))_a at the face's centre, compared with points moved by the motion itself."""
     motion = turn if grid.is_2d else spin
-    boundary = measure(grid, [Solid(BAR, motion)], time, open_sides=SIDES)
+    boundary = measure(grid, [Solid(BAR, motion)], time, open_sides=sides_of(grid))
     pose = motion(time)
     for a in range(2 if grid.is_2d else 3):
         points = flat(grid.face_points(a))

@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
-from paddlewheel import scene as module
-from paddlewheel.scene import BYTES_PER_CELL, Liquid, Method, Scene, Solid
+from paddlewheel import types
+from paddlewheel.scene import Liquid, Method, Scene, Solid
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
-from paddlewheel.types import Grid
+from paddlewheel.types import BYTES_PER_CELL, Grid
 
 NAN, INF = float("nan"), float("inf")
 BALL = Sphere((0.5, 0.5, 0.5), 0.2)
@@ -56,7 +56,10 @@ BAD_SCENES = {
     "ragged cells": ({"cells": (8, (4, 4), 4)}, r"cells=\(4, 4\)"),
     "more cells than can be counted": ({"cells": 10**400}, "cells=1000.*expected a whole number"),
     "not a whole number of cells": ({"cells": 7}, r"size=\(2.0, 1.0, 1.0\) is not a whole .* nearest is \(2.0, 1.14"),
-    "cells that are no cubes": ({"cells": (8, 8, 4)}, "not a whole number of cells"),
+    "cells that are no cubes": (
+        {"cells": (8, 8, 4)},
+        r"cells=\(8, 8, 4\): the cells are not cubes but 0.25 × 0.125 × 0.25 m",
+    ),
     "zero size": ({"size": (2, 0, 1)}, r"size=\(2, 0, 1\): expected three positive lengths"),
     "negative size": ({"size": (2, 1, -1)}, r"size=\(2, 1, -1\)"),
     "NaN size": ({"size": (2, NAN, 1)}, r"size=\(2, nan, 1\)"),
@@ -77,6 +80,7 @@ BAD_SCENES = {
     "side without sign": ({"open_sides": {"top"}}, "open_sides='top', expected one of"),
     "side by number": ({"open_sides": [3]}, "open_sides=3, expected one of"),
     "one side as text": ({"open_sides": "+y"}, r"open_sides='\+y' is text, expected a set such as \{'\+y'\}"),
+    "no sides at all": ({"open_sides": None}, "Scene: open_sides=None, expected a set"),
     "open in z in 2-D": (
         {"size": (2.0, 1.0, 0.25), "open_sides": {"+z"}},
         r"open_sides='\+z', but a two-dimensional scene",
@@ -84,6 +88,20 @@ BAD_SCENES = {
     "unknown walls": ({"walls": "noslip"}, "Scene: walls='noslip', expected one of .*; did you mean 'no-slip'"),
     "no method": ({"method": "flip"}, "Scene: method='flip', expected a Method"),
     "an item alone": ({"items": Solid(BALL)}, r"items is a single Solid\(Sphere\), expected a list"),
+    "no items at all": ({"items": None}, "Scene: items=None, expected a list"),
+    "velocity as one number": (
+        {"items": [Liquid(BALL, velocity=lambda points: 1.0)]},
+        r"items\[0\] Liquid\(Sphere\): velocity\(points\) returned float64 of shape \(\) for points of shape",
+    ),
+    "velocity of two components": (
+        {"items": [Solid(BALL), Liquid(BALL, velocity=lambda points: points[:, :2])]},
+        r"items\[1\] Liquid\(Sphere\): velocity\(points\) returned float64 of shape \(64, 2\)",
+    ),
+    "velocity as text": ({"items": [Liquid(BALL, velocity=lambda p: np.full(p.shape, "fast"))]}, "velocity.* returned"),
+    "velocity of NaN": (
+        {"items": [Liquid(Box((0, 0, 0), (2, 1, 1)), velocity=lambda points: NAN * points)]},
+        r"items\[0\] Liquid\(Box\): velocity at \(0.25, 0.125, 0.125\) m is \(nan, nan, nan\)",
+    ),
     "a shape as item": ({"items": [Solid(BALL), BALL]}, r"items\[1\] is Sphere\(.*\), expected a Solid or a Liquid"),
     "motion with NaN": (
         {"items": [Liquid(BALL), Solid(BALL, motion=lambda t: Pose((NAN, 0, 0)))]},
@@ -116,6 +134,18 @@ BAD_PARTS = {
     "NaN viscosity": (lambda: Liquid(BALL, viscosity=NAN), r"Liquid\(Sphere\): viscosity=nan"),
     "unknown weights": (lambda: Method(weights="areas"), "weights='areas', expected one of 'area'.*mean 'area'"),
     "unknown solver": (lambda: Method(solver="lu"), "Method: solver='lu', expected one of 'multigrid', 'mic'"),
+    "weights begun": (lambda: Method(weights="vol"), "weights='vol'.*did you mean 'volume'"),
+    "no weights": (lambda: Method(weights=""), "weights='', expected one of [^;]*$"),
+    "solver begun": (lambda: Method(solver="Multi"), "solver='Multi'.*did you mean 'multigrid'"),
+    "grid without cells": (lambda: Grid((0, 4, 4), 0.1), "Grid: shape=0: expected a whole number"),
+    "grid with NaN cells": (lambda: Grid((4, NAN, 4), 0.1), "Grid: shape=nan"),
+    "grid in a plane": (lambda: Grid((4, 4), 0.1), r"Grid: shape=\(4, 4\), expected three"),
+    "grid of a number": (lambda: Grid(4, 0.1), "Grid: shape=4, expected three"),
+    "grid of negative h": (lambda: Grid((4, 4, 4), -0.1), "Grid: h=-0.1, expected a positive length"),
+    "grid of no h": (lambda: Grid((4, 4, 4), 0), "Grid: h=0,"),
+    "grid of NaN h": (lambda: Grid((4, 4, 4), NAN), "Grid: h=nan"),
+    "grid of infinite h": (lambda: Grid((4, 4, 4), INF), "Grid: h=inf"),
+    "grid of h as text": (lambda: Grid((4, 4, 4), "0.1"), "Grid: h='0.1'"),
     "weights by number": (lambda: Method(weights=1), "Method: weights=1"),
     "zero tolerance": (lambda: Method(tolerance=0), "Method: tolerance=0"),
     "tolerance of all": (lambda: Method(tolerance=1.0), "Method: tolerance=1.0"),
@@ -142,8 +172,27 @@ def test_cells_of_any_whole_type(cells):
     assert box(cells=cells).grid == Grid((8, 4, 4), 0.25)
 
 
+def test_a_grid_holds_plain_numbers():
+    grid = Grid(np.array([4, 3, 2]), np.float32(0.5))
+    assert grid == Grid([4, 3, 2], 0.5) == Grid((4, 3, 2), 0.5)
+    assert hash(grid) == hash(Grid((4, 3, 2), 0.5))
+
+
+def test_velocity_may_be_anything_where_there_is_no_liquid():
+    """A field known only inside the liquid is NaN elsewhere."""
+    inside = Liquid(BALL, velocity=lambda p: np.where(BALL.distance(p)[:, None] < 0, p, NAN))
+    assert box(items=[inside]).items == (inside,)
+
+
+def test_a_function_for_the_viscosity_is_kept_as_it_is():
+    def viscosity(points):
+        raise AssertionError("not to be called yet")
+
+    assert box(items=[Liquid(BALL, viscosity=viscosity)]).items[0].viscosity is viscosity
+
+
 def test_a_grid_that_does_not_fit_memory_is_refused_with_the_bytes(monkeypatch):
-    monkeypatch.setattr(module, "available_memory", lambda: 10**9)
+    monkeypatch.setattr(types, "available_memory", lambda: 10**9)
     box(cells=128)
     needed = 512 * 256 * 256 * BYTES_PER_CELL
     with pytest.raises(ValueError, match=rf"512 × 256 × 256 cells need {needed} bytes .* only 1000000000 bytes"):
@@ -156,12 +205,12 @@ def test_a_grid_no_machine_can_hold_is_refused_before_it_is_allocated():
 
 
 def test_a_machine_that_does_not_say_what_it_has_is_trusted(monkeypatch):
-    monkeypatch.setattr(module, "available_memory", lambda: None)
+    monkeypatch.setattr(types, "available_memory", lambda: None)
     assert box(cells=2**20).grid.shape[0] == 2**20
 
 
 def test_available_memory_is_a_number_of_bytes():
-    assert module.available_memory() > 2**20
+    assert types.available_memory() > 2**20
 
 
 @pytest.mark.parametrize("item", [Solid, Liquid])

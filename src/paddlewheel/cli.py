@@ -4,11 +4,13 @@ import argparse
 import ast
 import inspect
 import json
+import os
 import runpy
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -23,16 +25,34 @@ from paddlewheel.scene import SOLVERS, Scene
 from paddlewheel.solids import argument
 from paddlewheel.step import first_step
 
-FAILED, MISTAKE, INTERRUPTED = 1, 2, 130
+FAILED, MISTAKE, INTERRUPTED, UNREAD = 1, 2, 130, 141
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command line and return its exit code: 0, 1 a check failed, 2 the user's mistake, 130 Ctrl-C."""
+    """Run a command line and return its exit code: 0, 1 a check failed, 2 the user's mistake, 130 Ctrl-C.
+
+    141 if nobody reads what it prints, as in `paddlewheel gallery | true`.
+    """
     warnings.showwarning = lambda message, *_, **__: _complain(f"warning: {message}")
+    try:
+        try:
+            return _main(arguments)
+        finally:
+            print(end="", flush=True)  # now: at exit, a closed pipe could no longer be caught
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(nowhere, stream.fileno())
+        return UNREAD
+
+
+def _main(arguments: list[str] | None) -> int:
     try:
         threads()  # refuses a PADDLEWHEEL_THREADS that cannot be
         options = _parser().parse_args(_checked_names(sys.argv[1:] if arguments is None else arguments))
         return options.command(options) or 0
+    except BrokenPipeError:
+        raise
     except (ValueError, OSError, picture.MissingExtraError) as error:
         _complain(f"error: {_one_line(error)}")
         return MISTAKE
@@ -42,11 +62,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(options) -> int:
-    name, build = _scene_function(options.scene)
-    scene = _build(
-        options.scene, build, dict(options.set) | ({} if options.cells is None else {"cells": options.cells})
-    )
-    step = first_step(scene)
+    parameters = dict(options.set) | ({} if options.cells is None else {"cells": options.cells})
+    with _imports_beside(options.scene):
+        name, build = _scene_function(options.scene)
+        scene = _build(options.scene, build, parameters)
+        step = _guarded(options.scene, lambda: first_step(scene))
     info = step.projection.info
     if not info.converged:
         raise ValueError(
@@ -56,7 +76,8 @@ def _run(options) -> int:
     folder = options.out or Path("out") / name
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.png"
-    picture.draw_step(step, path, f"{name}, {' × '.join(map(str, scene.grid.shape))} cells")
+    title = f"{name}, {' × '.join(map(str, scene.grid.shape))} cells"
+    _replace(path, lambda file: picture.draw_step(step, file, title))
     known = gallery.SCENES.get(name)
     figures = known.check(step) if known else {"max|u| [m/s]": step.fastest}
     figure, value = next(iter(figures.items()))
@@ -71,10 +92,13 @@ def _check(options) -> int:
     for name in names:
         argument.choice("check", "NAME", name, gallery.SCENES)
         entry = gallery.SCENES[name]
-        for figure, value in entry.check(first_step(entry.scene())).items():
-            holds = value <= entry.LIMITS[figure]  # False for NaN
-            failed |= not holds
-            table.add_row(name, figure, f"{value:.2e}", f"{entry.LIMITS[figure]:.0e}", "holds" if holds else "FAILS")
+        step = first_step(entry.scene())
+        for figure, value in entry.check(step).items():
+            verdict = "holds" if value <= entry.LIMITS[figure] else "FAILS"  # NaN fails
+            if not step.projection.info.converged:
+                verdict = "FAILS: the solve did not converge"
+            failed |= verdict != "holds"
+            table.add_row(name, figure, f"{value:.2e}", f"{entry.LIMITS[figure]:.0e}", verdict)
     _console().print(table)
     return FAILED if failed else 0
 
@@ -91,19 +115,19 @@ def _gallery(options) -> int:
 def _bench_pressure(options) -> int:
     console = _console()
     cases = benchmark.ladder(options.cells, options.solver, options.tolerance)
-    for path in (options.json, options.plot):
-        if path is not None and not path.parent.is_dir():
-            raise ValueError(f"{path}: there is no directory {path.parent}")
+    _check_writable(options.json, options.plot)
     if options.plot is not None:
+        if not options.plot.suffix:  # matplotlib would add one
+            raise ValueError(f"--plot {options.plot}: expected a name with an ending such as {options.plot.name}.png")
         picture.pyplot()  # fails now, not after minutes
     result = benchmark.pressure(cases, _progress)
     console.print(benchmark.pressure_table(result))
     for line in benchmark.pressure_summary(result):
         console.print(line, highlight=False)
     if options.json is not None:
-        options.json.write_text(json.dumps(result, indent=2) + "\n")
+        _write_json(options.json, result)
     if options.plot is not None:
-        picture.draw_scaling(result, options.plot)
+        _replace(options.plot, lambda file: picture.draw_scaling(result, file))
     for path in (options.json, options.plot):
         if path is not None:
             console.print(f"wrote {path}", highlight=False)
@@ -112,16 +136,48 @@ def _bench_pressure(options) -> int:
 
 def _bench_startup(options) -> int:
     console = _console()
+    _check_writable(options.json)
     result = benchmark.startup(_progress)
     console.print(benchmark.startup_table(result))
     if options.json is not None:
-        options.json.write_text(json.dumps(result, indent=2) + "\n")
+        _write_json(options.json, result)
     return 0
+
+
+def _check_writable(*paths: Path | None) -> None:
+    """Refuse, before minutes are spent, names under which no file can be written."""
+    for path in paths:
+        if path is not None and not path.parent.is_dir():
+            raise ValueError(f"{path}: there is no directory {path.parent}")
+        if path is not None and path.is_dir():
+            raise ValueError(f"{path}: is a directory, expected the name of a file")
+
+
+def _write_json(path: Path, result: dict) -> None:
+    _replace(path, lambda file: file.write_text(json.dumps(result, indent=2) + "\n"))
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    """Let write(file) make a file beside `path`, then give it that name: under it there is never half a file."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # such as /dev/stdout: must stay what it is
+        write(path)
+        return
+    temporary = path.with_name(f".{os.getpid()}-{path.name}")  # with its ending, which tells matplotlib the format
+    try:
+        write(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+class _Console(Console):
+    def on_broken_pipe(self):
+        raise  # what rich has caught: its own way out is exit code 1, which says that a check failed
 
 
 def _console() -> Console:
     """Standard output, as wide as a table wants if it is a file."""
-    return Console(width=None if sys.stdout.isatty() else 140)
+    return _Console(width=None if sys.stdout.isatty() else 140)
 
 
 def _progress(cases: list) -> Iterator:
@@ -140,6 +196,18 @@ def _progress(cases: list) -> Iterator:
             name = getattr(case, "name", case)
             bar.update(task, description=f"{number + 1} of {len(cases)}: {name}", completed=sum(work[:number]))
             yield case
+
+
+@contextmanager
+def _imports_beside(name: str):
+    """Let a scene file import the modules in its own directory, as if Python itself ran it."""
+    before = sys.path[:]
+    if name not in gallery.SCENES:
+        sys.path.insert(0, str(Path(name).resolve().parent))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
 
 
 def _scene_function(name: str) -> tuple[str, Callable[..., Scene]]:

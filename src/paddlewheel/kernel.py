@@ -10,8 +10,11 @@ looks only at the file a kernel stands in, so the cache directory is named by
 a hash of all the package's sources: an edit anywhere compiles anew.
 """
 
+import atexit
 import hashlib
 import os
+import shutil
+import stat
 import sys
 import tempfile
 import threading
@@ -86,17 +89,37 @@ def _source_hash() -> str:
 
 def _use_cache() -> None:
     """Point Numba's cache at a directory of this very version of the sources."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    base = os.environ.get("NUMBA_CACHE_DIR") or Path(home) / "paddlewheel"
-    cache = Path(base) / _source_hash()
     try:
+        cache = _lasting_cache() / _source_hash()
         cache.mkdir(parents=True, exist_ok=True)
         writable = os.access(cache, os.W_OK)
-    except OSError:
+    except (OSError, RuntimeError):  # the latter from Path.home() of a user without any
         writable = False
-    if not writable:  # a read-only home: kernels then live as long as the temporary directory
-        cache = Path(tempfile.gettempdir()) / f"paddlewheel-{os.getuid()}" / _source_hash()
+    if not writable:  # kernels then live as long as the temporary directory
+        cache = _temporary_cache() / _source_hash()
     numba.config.CACHE_DIR = str(cache)
+
+
+def _lasting_cache() -> Path:
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "paddlewheel"
+
+
+def _temporary_cache() -> Path:
+    """A temporary directory that only this user can write to: what lies in it is run as code."""
+    path = Path(tempfile.gettempdir()) / f"paddlewheel-{os.getuid()}"
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        found = path.lstat()  # of a link itself, not of what it points to
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+            path.chmod(0o700)
+            return path
+    except OSError:
+        pass
+    own = tempfile.mkdtemp(prefix="paddlewheel-")
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    return Path(own)
 
 
 def _use_threads() -> str | None:

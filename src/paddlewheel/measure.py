@@ -3,10 +3,10 @@
 import numpy as np
 
 from paddlewheel.grid.fractions import open_fractions
-from paddlewheel.scene import Liquid, Solid, label
+from paddlewheel.scene import Liquid, Solid, checked_sides, label
 from paddlewheel.solids.sample import sample
 from paddlewheel.solids.shapes import Moved
-from paddlewheel.types import AXES, Boundary, Faces, Grid
+from paddlewheel.types import AXES, Boundary, Faces, Grid, check_memory
 
 MARGIN = 3  # cells around a moving solid in which it is measured; beyond, the distance to its box is a bound
 
@@ -22,8 +22,9 @@ class Solids:
     """
 
     def __init__(self, grid: Grid, items, weights: str = "area", open_sides=frozenset()):
+        check_memory(grid)
         solids = [(label(i, item), item) for i, item in enumerate(items) if isinstance(item, Solid)]
-        self.grid, self.weights, self.open_sides = grid, weights, frozenset(open_sides)
+        self.grid, self.weights, self.open_sides = grid, weights, checked_sides("Solids", open_sides, grid)
         self._moving = [(name, solid) for name, solid in solids if solid.motion is not None]
         self._phi = _union(grid, _node_axes(grid), [solid.shape for _, solid in solids if solid.motion is None])
         self._open = open_fractions(self._phi, weights)
@@ -93,7 +94,7 @@ class Solids:
         open = Faces(*(w.copy() for w in open)) if open is self._open else open
         for a in range(3):
             for sign, index in (("-", 0), ("+", -1)):
-                if sign + AXES[a] in self.open_sides and not (self.grid.is_2d and a == 2):
+                if sign + AXES[a] in self.open_sides:
                     continue
                 side = tuple(index if d == a else slice(None) for d in range(3))
                 velocity[a][side] *= 1 - open[a][side]

@@ -1,11 +1,9 @@
 """What the user describes: a box of space, what is in it, and how to compute it."""
 
-import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -14,13 +12,10 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.pose import Pose, pose_at
 from paddlewheel.solids.shapes import Shape
 from paddlewheel.solve.linear import SOLVERS
-from paddlewheel.types import SIDES, Grid
+from paddlewheel.types import SIDES, Grid, check_memory
 
 WALLS = ("free-slip", "no-slip")
-
-# Memory a step needs for each cell of the grid, liquid or not. An estimate from the arrays there are: fields and
-# boundary (60 bytes), pressure solve in float64 (80), its float32 hierarchy (60), what measuring holds meanwhile (56).
-BYTES_PER_CELL = 256
+_PROBED = 4  # points along each axis at which a liquid's velocity is tried
 
 
 @dataclass(frozen=True)
@@ -112,7 +107,7 @@ class Scene:
     walls: str = "free-slip"
 
     def __post_init__(self):
-        _check_memory(self.grid)
+        check_memory(self.grid)
         object.__setattr__(self, "size", tuple(float(side) for side in self.size))
         object.__setattr__(self, "gravity", argument.vector("Scene", "gravity", self.gravity))
         argument.positive("Scene", "density", self.density)
@@ -120,9 +115,11 @@ class Scene:
         argument.choice("Scene", "walls", self.walls, WALLS)
         if not isinstance(self.method, Method):
             raise ValueError(f"Scene: method={self.method!r}, expected a Method")
-        object.__setattr__(self, "open_sides", _checked_sides(self.open_sides, self.grid))
+        object.__setattr__(self, "open_sides", checked_sides("Scene", self.open_sides, self.grid))
         if isinstance(self.items, Solid | Liquid):
             raise ValueError(f"Scene: items is a single {_kind(self.items)}, expected a list of items")
+        if not isinstance(self.items, Iterable):
+            raise ValueError(f"Scene: items={self.items!r}, expected a list of items")
         object.__setattr__(self, "items", tuple(self.items))
         for index, item in enumerate(self.items):
             _check_item(index, item, self.grid)
@@ -138,26 +135,18 @@ def label(index: int, item) -> str:
     return f"items[{index}] {_kind(item)}"
 
 
-def available_memory() -> int | None:
-    """Bytes this machine can still give; None if it does not say."""
-    meminfo = Path("/proc/meminfo")
-    if meminfo.exists():
-        lines = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
-        if "MemAvailable" in lines:  # unlike the free pages, with what the page cache can give back
-            return 1024 * int(lines["MemAvailable"].split()[0])
-    if {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= set(getattr(os, "sysconf_names", ())):
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
-
-
-def _check_memory(grid) -> None:
-    needed, available = int(np.prod([int(n) for n in grid.shape], dtype=object)) * BYTES_PER_CELL, available_memory()
-    if available is not None and needed > available:
-        nx, ny, nz = grid.shape
-        raise ValueError(
-            f"Scene: {nx} × {ny} × {nz} cells need {needed} bytes ({needed / 2**30:.3g} GiB), "
-            f"but only {available} bytes ({available / 2**30:.3g} GiB) are available"
-        )
+def checked_sides(owner: str, sides, grid: Grid) -> frozenset[str]:
+    """The sides of a box without a wall, as a set; errors name the `owner` of the argument open_sides."""
+    if isinstance(sides, str):
+        raise ValueError(f"{owner}: open_sides={sides!r} is text, expected a set such as {{{sides!r}}}")
+    if not isinstance(sides, Iterable):
+        raise ValueError(f"{owner}: open_sides={sides!r}, expected a set of sides")
+    sides = tuple(sides)
+    for side in sides:
+        argument.choice(owner, "open_sides", side, SIDES)
+        if grid.is_2d and side[1] == "z":
+            raise ValueError(f"{owner}: open_sides={side!r}, but a two-dimensional scene (nz = 1) is closed along z")
+    return frozenset(sides)
 
 
 def _check_item(index, item, grid) -> None:
@@ -167,6 +156,8 @@ def _check_item(index, item, grid) -> None:
     if isinstance(item, Solid) and item.motion is not None:
         item.pose(0.0, label(index, item))
         return  # it may still come in
+    if isinstance(item, Liquid) and callable(item.velocity):
+        _check_velocity(label(index, item), item, grid)
     low, high = shape.bounds()
     start, end = np.zeros(3), np.array(grid.size)
     if grid.is_2d:
@@ -179,14 +170,22 @@ def _check_item(index, item, grid) -> None:
         )
 
 
-def _checked_sides(sides, grid) -> frozenset[str]:
-    if isinstance(sides, str):
-        raise ValueError(f"Scene: open_sides={sides!r} is text, expected a set such as {{{sides!r}}}")
-    for side in sides:
-        argument.choice("Scene", "open_sides", side, SIDES)
-        if grid.is_2d and side[1] == "z":
-            raise ValueError(f"Scene: open_sides={side!r}, but a two-dimensional scene (nz = 1) is closed along z")
-    return frozenset(sides)
+def _check_velocity(name, liquid, grid) -> None:
+    """Try a liquid's velocity at a few points of the box: it must give (n, 3), and finite numbers in the liquid."""
+    axes = [(np.arange(_PROBED) + 0.5) * side / _PROBED for side in grid.size]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    velocity = np.asarray(liquid.velocity(points.copy()))
+    if velocity.shape != points.shape or velocity.dtype.kind not in "iuf":
+        raise ValueError(
+            f"{name}: velocity(points) returned {velocity.dtype} of shape {velocity.shape} for points of shape "
+            f"{points.shape}, expected numbers of the same shape"
+        )
+    wrong = ~np.isfinite(velocity).all(axis=1)
+    if wrong.any() and (wrong := wrong & (liquid.shape.distance(points) < 0)).any():
+        at = np.argmax(wrong)
+        raise ValueError(
+            f"{name}: velocity at {_short(points[at])} m is {_short(velocity[at])}, expected three finite numbers"
+        )
 
 
 def _check_shape(item) -> None:

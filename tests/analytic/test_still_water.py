@@ -1,4 +1,4 @@
-"""Still water stays still: p = ρ g·(x − x₀) is in the discrete space, whatever the walls.  METHOD §2, B07 §2.1."""
+"""Still water stays still: p = ρ g·(x − x₀) is in the discrete space, whatever the walls.  docs/method.md, B07 §2.1."""
 
 import numpy as np
 import pytest

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from paddlewheel.grid.fractions import WEIGHTS
 from paddlewheel.measure import measure
 from paddlewheel.physics.pressure import assemble, project
 from paddlewheel.scene import Solid
@@ -132,3 +133,21 @@ def test_many_pockets_at_once():
     assert projection.lost == pytest.approx(0, abs=1e-9)
     # each region's pressure has no mean
     assert abs(projection.pressure.sum()) <= 1e-6 * np.abs(projection.pressure).sum()
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("shape", [(24, 24, 1), (12, 12, 12)])
+def test_full_tilted_tanks_converge(weights, shape):
+    """Singular, with links of every strength between cells: rounding must not be taken for a pivot."""
+    rng = np.random.default_rng(7)
+    grid = Grid(shape, 1 / shape[0])
+    for _ in range(25):
+        half, center = rng.uniform(0, np.pi / 2), 0.5 + rng.uniform(-0.5, 0.5, 3) / shape[0]
+        reach, turn = np.array([0.3, 0.3, 9]), (np.cos(half), 0, 0, np.sin(half))
+        room = Box(center - reach, center + reach).moved(rotate=turn, about=center)
+        boundary = measure(grid, [Solid(~room)], weights=weights)
+        velocity = Faces(*(rng.standard_normal(u.shape).astype(np.float32) for u in grid.zeros_faces()))
+        result = project(grid, velocity, -np.ones(grid.shape), boundary, 0.01, tolerance=1e-10)
+        assert result.info.converged
+        assert result.info.iterations <= 18
+        assert np.abs(result.lost).max(initial=0) <= 1e-12

@@ -1,4 +1,4 @@
-"""The projection: METHOD §2 to the letter, and what must hold of it whatever the scene."""
+"""The projection: docs/method.md to the letter, and what must hold of it whatever the scene."""
 
 import numpy as np
 import pytest

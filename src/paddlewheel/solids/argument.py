@@ -48,7 +48,8 @@ def choice(owner: str, name: str, value, choices) -> str:
     """One of a few names."""
     if not isinstance(value, str) or value not in choices:
         swapped = [c for c in choices if sorted(c) == sorted(str(value).lower())]  # "y+" or "+Y" for "+y"
-        close = swapped or get_close_matches(str(value), choices, n=1)
+        begun = [c for c in choices if value and c.startswith(str(value).lower())]  # "vol" for "volume"
+        close = swapped or begun or get_close_matches(str(value), choices, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"{owner}: {name}={value!r}, expected one of {', '.join(map(repr, choices))}{hint}")
     return value
