@@ -174,34 +174,38 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, surface, open, solid
     nx, ny, nz = unknown.shape
     for i in prange(nx):
         for j in range(ny):
+            inside, s, e, b, touched = phi[i + 1, j + 1], surface[i + 1, j + 1], extra[i, j], rhs[i, j], unknown[i, j]
+            liquid = False
             for k in range(nz):
-                unknown[i, j, k], extra[i, j, k], rhs[i, j, k] = False, 0.0, 0.0
+                touched[k], e[k], b[k] = False, 0.0, 0.0
+                liquid |= inside[k + 1] < 0.0
+            if not liquid:
+                continue
             for a in range(3):
                 d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
-                w, u, u_solid, c = open[a], velocity[a], solid_velocity[a], coupling[a]
+                below, above = phi[i + 1 - d0, j + 1 - d1], phi[i + 1 + d0, j + 1 + d1]
+                s_below, s_above = surface[i + 1 - d0, j + 1 - d1], surface[i + 1 + d0, j + 1 + d1]
+                w_below, w_above = open[a][i, j], open[a][i + d0, j + d1]
+                u_below, u_above = velocity[a][i, j], velocity[a][i + d0, j + d1]
+                v_below, v_above = solid_velocity[a][i, j], solid_velocity[a][i + d0, j + d1]
+                c = coupling[a][i, j]
                 for k in range(nz):
-                    inside = phi[i + 1, j + 1, k + 1]
-                    if inside < 0.0:
-                        below = phi[i + 1 - d0, j + 1 - d1, k + 1 - d2]
-                        above = phi[i + 1 + d0, j + 1 + d1, k + 1 + d2]
-                        w_below, w_above = np.float64(w[i, j, k]), np.float64(w[i + d0, j + d1, k + d2])
-                        b = scale * (w_below * u[i, j, k] + (1.0 - w_below) * u_solid[i, j, k])
-                        b -= scale * w_above * u[i + d0, j + d1, k + d2]
-                        b -= scale * (1.0 - w_above) * u_solid[i + d0, j + d1, k + d2]
-                        s = surface[i + 1, j + 1, k + 1]
-                        b -= w_below * (s - surface[i + 1 - d0, j + 1 - d1, k + 1 - d2])
-                        b -= w_above * (s - surface[i + 1 + d0, j + 1 + d1, k + 1 + d2])
-                        if below < 0.0:
-                            c[i, j, k] = w_below
+                    if inside[k + 1] < 0.0:
+                        w0, w1 = np.float64(w_below[k]), np.float64(w_above[k + d2])
+                        inflow = w0 * u_below[k] + (1.0 - w0) * v_below[k]
+                        outflow = w1 * u_above[k + d2] + (1.0 - w1) * v_above[k + d2]
+                        b[k] += scale * (inflow - outflow)
+                        b[k] -= w0 * (s[k + 1] - s_below[k + 1 - d2]) + w1 * (s[k + 1] - s_above[k + 1 + d2])
+                        if below[k + 1 - d2] < 0.0:
+                            c[k] = w0
                         else:
-                            extra[i, j, k] += w_below / _theta(inside, below)
-                        if above >= 0.0:
-                            extra[i, j, k] += w_above / _theta(inside, above)
-                        rhs[i, j, k] += b
-                        unknown[i, j, k] |= w_below + w_above > 0.0
+                            e[k] += w0 / _theta(inside[k + 1], below[k + 1 - d2])
+                        if above[k + 1 + d2] >= 0.0:
+                            e[k] += w1 / _theta(inside[k + 1], above[k + 1 + d2])
+                        touched[k] |= w0 + w1 > 0.0
             for k in range(nz):
-                if not unknown[i, j, k]:
-                    rhs[i, j, k] = 0.0
+                if not touched[k]:
+                    b[k] = 0.0
 
 
 @kernel
