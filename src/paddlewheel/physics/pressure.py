@@ -214,19 +214,20 @@ def _subtract_gradient(out, known, velocity, open, p, phi, surface, axis, scale)
     d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
     for i in prange(out.shape[0]):
         for j in range(out.shape[1]):
+            below, above = phi[i + 1 - d0, j + 1 - d1], phi[i + 1, j + 1]
+            s_below, s_above = surface[i + 1 - d0, j + 1 - d1], surface[i + 1, j + 1]
+            w, before, after, determined = open[i, j], velocity[i, j], out[i, j], known[i, j]
             for k in range(out.shape[2]):
-                below = phi[i + 1 - d0, j + 1 - d1, k + 1 - d2]
-                above = phi[i + 1, j + 1, k + 1]
-                determined = open[i, j, k] > 0.0 and (below < 0.0 or above < 0.0)
-                known[i, j, k] = determined
-                u = np.float64(velocity[i, j, k])
-                if determined:
-                    difference = surface[i + 1, j + 1, k + 1] - surface[i + 1 - d0, j + 1 - d1, k + 1 - d2]
-                    if above >= 0.0:
-                        difference -= p[i - d0, j - d1, k - d2] / _theta(below, above)
-                    elif below >= 0.0:
-                        difference += p[i, j, k] / _theta(above, below)
+                lower, upper = below[k + 1 - d2], above[k + 1]
+                determined[k] = w[k] > 0.0 and (lower < 0.0 or upper < 0.0)
+                u = np.float64(before[k])
+                if determined[k]:
+                    difference = s_above[k + 1] - s_below[k + 1 - d2]
+                    if upper >= 0.0:
+                        difference -= p[i - d0, j - d1, k - d2] / _theta(lower, upper)
+                    elif lower >= 0.0:
+                        difference += p[i, j, k] / _theta(upper, lower)
                     else:
                         difference += p[i, j, k] - p[i - d0, j - d1, k - d2]
                     u -= scale * difference
-                out[i, j, k] = u
+                after[k] = u
