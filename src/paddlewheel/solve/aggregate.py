@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.solve.packed import FIRST, LAST, I, J, Layout, place, span
+from paddlewheel.solve.packed import I, J, Layout, place, span
 from paddlewheel.solve.system import System
 
 WEAK = 0.1  # a coupling below this share of the strongest at its weaker end does not join two cells
@@ -69,12 +69,16 @@ def from_cells(system: System, layout: Layout) -> tuple[np.ndarray, Graph]:
     cell, extra, start = np.empty((n, 3), np.int32), np.zeros(n, np.float32), np.zeros(n + 1, np.int64)
     _number_cells(node, cell, extra, before, *layout.where, system.extra)
 
-    # Each block lists the edges it finds, at most one for each side of a cell; then they are filed by their nodes.
-    work = np.append(0, np.cumsum(layout.rows[:, LAST] - layout.rows[:, FIRST]))
-    room = 12 * work[layout.blocks]
-    own, to, weight = (np.empty(room[-1], dtype) for dtype in (np.int32, np.int32, np.float32))
-    found = np.empty(len(counts), np.int64)
-    _join_cells(own, to, weight, found, start, room, node, strength, *layout.where, system.coupling, system.unknown)
+    # Each block lists the edges it finds, then they are filed by their nodes. There are about six to a node; should
+    # there be more than there is room for, they are listed again.
+    found = 8 * counts.sum(axis=1)
+    while True:
+        room = np.append(0, np.cumsum(found))
+        own, to, weight = (np.empty(room[-1], dtype) for dtype in (np.int32, np.int32, np.float32))
+        _join_cells(own, to, weight, found, start, room, node, strength, *layout.where, system.coupling, system.unknown)
+        if (found <= np.diff(room)).all():
+            break
+        start[:] = 0
     np.cumsum(start, out=start)
     neighbour, coupling = np.empty(start[-1], np.int32), np.empty(start[-1], np.float32)
     _file_edges(neighbour, coupling, start[:-1].copy(), own, to, weight, room, found)
@@ -119,13 +123,18 @@ def _coarse_row(rows, r, n2):
 
 @kernel(parallel=False)
 def _strongest(coupling, i, j, k):
-    """The largest of a cell's couplings and the side it is on: 2 axis + (1 if upper)."""
-    best, side = np.float32(0.0), -1
-    for a in range(3):
-        for up in range(2):
-            c = coupling[a][i + up * (a == 0), j + up * (a == 1), k + up * (a == 2)]
-            if c > best:
-                best, side = c, 2 * a + up
+    """The largest of a cell's couplings and the side it is on: 2 axis + (1 if upper), the first of several."""
+    best, side = coupling[0][i, j, k], 0
+    if coupling[0][i + 1, j, k] > best:
+        best, side = coupling[0][i + 1, j, k], 1
+    if coupling[1][i, j, k] > best:
+        best, side = coupling[1][i, j, k], 2
+    if coupling[1][i, j + 1, k] > best:
+        best, side = coupling[1][i, j + 1, k], 3
+    if coupling[2][i, j, k] > best:
+        best, side = coupling[2][i, j, k], 4
+    if coupling[2][i, j, k + 1] > best:
+        best, side = coupling[2][i, j, k + 1], 5
     return best, side
 
 
@@ -153,11 +162,11 @@ def _split_cells(node, strength, counts, rows, blocks, starts, coupling, unknown
                 while changed:
                     changed = False
                     for a in range(3):
-                        bit = 4 >> a
+                        bit, c_a = 4 >> a, coupling[a]
                         for q in range(8):
                             if q & bit and label[q] != label[q - bit] and label[q] >= 0 and label[q - bit] >= 0:
                                 i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1)
-                                c = coupling[a][i, j, k]
+                                c = c_a[i, j, k]
                                 favoured = c > 0.0 and (side[q] == 2 * a or side[q - bit] == 2 * a + 1)
                                 if favoured or c > WEAK * max(s[q], s[q - bit]):
                                     label[q] = label[q - bit] = min(label[q], label[q - bit])
@@ -193,11 +202,14 @@ def _number_cells(node, cell, extra, before, rows, blocks, starts, e):
 
 @kernel
 def _join_cells(own, to, weight, found, degree, room, node, strength, rows, blocks, starts, c, unknown):
-    """List the edges of the nodes of each block, from room[block] on, and count those of node n in degree[n + 1]."""
+    """List the edges of the nodes of each block, from room[block] on, and count those of node n in degree[n + 1].
+
+    Of those beyond room[block + 1] only the number is found, and may be too large.
+    """
     n0, n1, n2 = unknown.shape
     for block in prange(blocks.shape[0] - 1):
         nodes, colours, ats = np.empty(8, np.int32), np.empty(8, np.int64), np.empty(8, np.int64)
-        r, end = blocks[block], room[block]
+        r, end, limit, beyond = blocks[block], room[block], room[block + 1], 0
         while r < blocks[block + 1]:
             ci, cj, low, high, r = _coarse_row(rows, r, n2)
             for ck in range(low, high):
@@ -213,13 +225,13 @@ def _join_cells(own, to, weight, found, degree, room, node, strength, rows, bloc
                 for side in range(6):
                     a, up = side >> 1, side & 1
                     d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
-                    step = 2 * up - 1
+                    step, c_a = 2 * up - 1, c[a]
                     for q in range(8):
                         outer = (q >> (2 - a)) & 1 == up
                         if nodes[q] < 0 or not (outer or single == -2):
                             continue
                         i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1)
-                        w = c[a][i + d0 * up, j + d1 * up, k + d2 * up]
+                        w = c_a[i + d0 * up, j + d1 * up, k + d2 * up]
                         if w == 0.0:
                             continue
                         _, there = place(starts, i + d0 * step, j + d1 * step, k + d2 * step)
@@ -230,12 +242,15 @@ def _join_cells(own, to, weight, found, degree, room, node, strength, rows, bloc
                             e = first
                             while e < end and (own[e] != mine or to[e] != theirs):
                                 e += 1
+                            if e == limit:
+                                beyond += 1
+                                continue
                             if e == end:
                                 own[e], to[e], weight[e] = mine, theirs, 0.0
                                 degree[mine + 1] += 1
                                 end += 1
                         weight[e] += _in_series(w, strength[colours[q], ats[q]], strength[1 - colours[q], there])
-        found[block] = end - room[block]
+        found[block] = end - room[block] + beyond
 
 
 @kernel

@@ -98,7 +98,7 @@ def _hierarchy(graph) -> Coarse:
         neighbour,
         coupling,
         inverse,
-        np.concatenate([np.append(False, (np.diff(g.cell, axis=0) == 0).all(axis=1))[: len(g.cell)] for g in graphs]),
+        np.concatenate([_same_cell(g.cell) for g in graphs]),
         parent.astype(np.int32),
         _chained([m[0] for m in members]),
         nodes,
@@ -150,6 +150,15 @@ def _dense_inverse(nodes, extra, start, neighbour, coupling):
         for j in range(m):
             inverse[i, j] = (lower[:, i] * pivot * lower[:, j]).sum()
     return inverse
+
+
+@kernel(parallel=False)
+def _same_cell(cell):
+    """Whether each node shares its cell with the one before it."""
+    same = np.zeros(cell.shape[0], np.bool_)
+    for n in range(1, cell.shape[0]):
+        same[n] = cell[n, 0] == cell[n - 1, 0] and cell[n, 1] == cell[n - 1, 1] and cell[n, 2] == cell[n - 1, 2]
+    return same
 
 
 @kernel(parallel=False)
