@@ -114,42 +114,30 @@ def _chained(starts) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(s) for s in starts]))])
 
 
-@kernel(parallel=False)
-def _dense_inverse(nodes, extra, start, neighbour, coupling):
+def _dense_inverse(nodes, extra, start, neighbour, coupling) -> np.ndarray:
     """A symmetric inverse of the matrix over some nodes that have edges only among each other.
 
     By L D Lᵀ, keeping couplings and extras in place of the diagonal: elimination then only ever adds what is
     positive, so no digit is lost between strong and weak links, and the last pivot of a closed region is exactly
     zero. That node keeps the value zero: any constant will do.
     """
-    m = nodes.shape[0]
-    index = np.zeros(extra.shape[0], np.int64)
-    for row in range(m):
-        index[nodes[row]] = row
-    W, e = np.zeros((m, m)), np.zeros(m)
-    for row in range(m):
-        e[row] = extra[nodes[row]]
-        for edge in range(start[nodes[row]], start[nodes[row] + 1]):
-            # The two ends of an edge were summed in different orders: take half from each.
-            other = index[neighbour[edge]]
-            W[row, other] += 0.5 * coupling[edge]
-            W[other, row] += 0.5 * coupling[edge]
+    m = len(nodes)
+    index = np.zeros(len(extra), np.int64)
+    index[nodes] = np.arange(m)
+    W, e = np.zeros((m, m)), extra[nodes].astype(np.float64)
+    np.add.at(W, (np.repeat(np.arange(m), np.diff(start)[nodes]), index[neighbour]), coupling)
+    W = 0.5 * (W + W.T)  # the two ends of an edge were summed in different orders
 
     pivot, lower = np.zeros(m), np.eye(m)  # D⁻¹ and L⁻¹
     for k in range(m):
         diagonal = e[k] + W[k, k + 1 :].sum()
         if diagonal > 0.0:
             pivot[k] = 1.0 / diagonal
-        for row in range(k + 1, m):
-            factor = W[row, k] * pivot[k]
-            W[row, k + 1 :] += factor * W[k, k + 1 :]  # what lands on the diagonal is never read
-            e[row] += factor * e[k]
-            lower[row, : k + 1] += factor * lower[k, : k + 1]
-    inverse = np.zeros((m, m))
-    for i in range(m):
-        for j in range(m):
-            inverse[i, j] = (lower[:, i] * pivot * lower[:, j]).sum()
-    return inverse
+        factor = pivot[k] * W[k + 1 :, k]
+        W[k + 1 :, k + 1 :] += factor[:, None] * W[k, k + 1 :]  # what lands on the diagonal is never read
+        e[k + 1 :] += factor * e[k]
+        lower[k + 1 :, : k + 1] += factor[:, None] * lower[k, : k + 1]
+    return np.einsum("ki,k,kj->ij", lower, pivot, lower)
 
 
 @kernel(parallel=False)
@@ -176,6 +164,8 @@ def _cycle(z, r, inverse, lower, node, coarse, rows, blocks, starts, width):
     _relax_from_zero(z, r, inverse, rows, blocks)
     for half in range(1, 2 * SMOOTHING):
         _relax(z, r, inverse, lower, rows, blocks, starts, half & 1)
+    for n in range(coarse.levels[0, 2]):
+        coarse.b[n] = 0.0
     _restrict_cells(coarse.b, z, r, inverse, lower, node, rows, blocks, starts, width)
     _coarse_cycle(coarse)
     _prolong_cells(z, coarse.x, node, rows, blocks)
@@ -192,13 +182,15 @@ def _coarse_cycle(coarse):
         first, black, end = levels[level]
         if level > 0:
             _restrict(coarse, first, end, levels[level - 1, 1])
-        coarse.x[first:end] = 0.0
+        for n in range(first, end):
+            coarse.x[n] = 0.0
         if level < deepest:
             for _ in range(SMOOTHING):
                 _relax_level(coarse, first, black, False)
                 _relax_level(coarse, black, end, False)
     first, black, end = levels[deepest]
-    coarse.x[first:end] = coarse.b[first:end] * coarse.inverse[first:end]
+    for n in range(first, end):
+        coarse.x[n] = coarse.b[n] * coarse.inverse[n]
     for m in range(coarse.dense.shape[0]):
         total = 0.0
         for n in range(coarse.dense.shape[0]):
@@ -323,9 +315,7 @@ def _relax_plain_row(x, y, b, inverse, row, hop):
 
 @kernel
 def _restrict_cells(coarse_b, x, b, inverse, lower, node, rows, blocks, starts, width):
-    """b of the first coarse level: the sum of the residuals of each node's red cells."""
-    for n in prange(coarse_b.shape[0]):
-        coarse_b[n] = 0.0
+    """Add to b of the first coarse level the residuals of each node's red cells."""
     for block in prange(blocks.shape[0] - 1):
         # No two blocks share a node: a block is made of whole coarse rows.
         relaxed = np.empty(width, np.float32)
