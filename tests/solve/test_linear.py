@@ -6,7 +6,10 @@ import scipy.sparse.linalg
 
 import zoo
 from paddlewheel.physics.pressure import assemble
+from paddlewheel.solve.cg import conjugate_gradients, stencil
 from paddlewheel.solve.linear import SOLVERS, solve
+from paddlewheel.solve.packed import pack, pack_field, unpack_field
+from paddlewheel.solve.system import oriented
 from reference import consistent, matrix, regions, residual
 
 ANY = [("tilted wall", 0), ("closed pockets", 0), ("flat maze", 1), ("booleans", 0), ("tiny fractions", 1)]
@@ -89,3 +92,28 @@ def test_iterations_do_not_grow_with_the_grid(cells, tolerance, most):
     assert solution.info.converged
     assert solution.info.iterations <= most
     assert residual(system, solution.pressure) <= tolerance
+
+
+def test_a_term_of_low_rank_needs_only_a_function():
+    """A + JᵀM⁻¹J, as a rigid body will add: the solver takes the matrix as a function and does not know its terms."""
+    system = oriented(consistent(assemble(*zoo.build("narrow gaps", 0, 14))))
+    packed = pack(system)
+    rng = np.random.default_rng(3)
+    body = np.zeros(system.unknown.shape)
+    body[system.unknown] = rng.standard_normal(packed.unknowns) / np.sqrt(packed.unknowns)
+    j, mass = pack_field(packed.layout, body), 0.3
+    plain = stencil(packed)
+
+    def apply(q, x):
+        energy, work = plain(q, x), np.vdot(j, x)
+        q += j * (work / mass)
+        return energy + work**2 / mass
+
+    x = packed.layout.zeros(np.float64)
+    info = conjugate_gradients(packed, x, apply, SOLVERS["multigrid"](system, packed), 1e-10, 100, "pressure")
+    assert info.converged
+    A, b = matrix(system), system.rhs[system.unknown]
+    dense = body[system.unknown]
+    exact = np.linalg.solve(A.toarray() + np.outer(dense, dense) / mass, b)
+    p = unpack_field(packed.layout, x)[system.unknown]
+    assert p == pytest.approx(exact, abs=1e-8 * np.abs(exact).max())
