@@ -9,7 +9,7 @@ import pytest
 
 from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.fractions import WEIGHTS, open_fractions
-from paddlewheel.grid.levelset import extend, node_to_center
+from paddlewheel.grid.levelset import extend, extend_into_solids, node_to_center
 from paddlewheel.grid.stencil import divergence, gradient
 from paddlewheel.types import Boundary, Faces, Grid
 
@@ -30,6 +30,7 @@ def everything():
         }
         cells = {
             "divergence": divergence(u, w, grid.h, u),
+            "extend_into_solids": extend_into_solids(rng.normal(0, grid.h, grid.shape), phi, grid.h),
             "extend": extend(node_to_center(phi), rng.random(grid.shape) < 0.3, grid.h),
         }
         results |= {f"{grid.shape} {name} {a}": f[a] for name, f in faces.items() for a in range(3)}

@@ -193,15 +193,18 @@ class HalfSpace(Shape):
 
 
 @dataclass(frozen=True)
-class Union(Shape):
-    """What is in either shape:  min(φ₁, φ₂)."""
-
+class _Pair(Shape):
     first: Shape
     second: Shape
 
     @property
     def costly(self):
         return self.first.costly or self.second.costly
+
+
+@dataclass(frozen=True)
+class Union(_Pair):
+    """What is in either shape:  min(φ₁, φ₂)."""
 
     def bounds(self):
         (low1, high1), (low2, high2) = self.first.bounds(), self.second.bounds()
@@ -212,15 +215,8 @@ class Union(Shape):
 
 
 @dataclass(frozen=True)
-class Intersection(Shape):
+class Intersection(_Pair):
     """What is in both shapes:  max(φ₁, φ₂)."""
-
-    first: Shape
-    second: Shape
-
-    @property
-    def costly(self):
-        return self.first.costly or self.second.costly
 
     def bounds(self):
         (low1, high1), (low2, high2) = self.first.bounds(), self.second.bounds()
