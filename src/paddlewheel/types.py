@@ -140,6 +140,116 @@ class SolveInfo(NamedTuple):
     converged: bool
 
 
+class Particles(NamedTuple):
+    """What carries the liquid: points that move with it, in the order of their cells after a step.
+
+    position  (n, 3) float32 [m]
+    velocity  (n, 3) float32 [m/s]
+    affine    (n, 3, 3) float32 [1/s]: row a is the gradient of velocity component a (APIC); (0, 3, 3) where unused
+    """
+
+    position: np.ndarray
+    velocity: np.ndarray
+    affine: np.ndarray
+
+    @classmethod
+    def at(cls, position: np.ndarray, velocity: np.ndarray, affine: bool = False) -> "Particles":
+        """Particles at positions, with velocities and, if wanted, a gradient of zero."""
+        position = np.ascontiguousarray(position, np.float32).reshape(-1, 3)
+        velocity = np.ascontiguousarray(np.broadcast_to(velocity, position.shape), np.float32)
+        return cls(position, velocity, np.zeros((len(position) if affine else 0, 3, 3), np.float32))
+
+    def take(self, which: np.ndarray) -> "Particles":
+        """Those of a boolean mask or of an array of indices."""
+        return Particles(
+            self.position[which], self.velocity[which], self.affine[which] if len(self.affine) else self.affine
+        )
+
+    def joined(self, other: "Particles") -> "Particles":
+        """These and then the others."""
+        return Particles(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+
+@dataclass
+class State:
+    """Everything a simulation knows of the liquid at one time: what a step starts from, and what it leaves.
+
+    time       [s]
+    steps      taken so far; what is drawn at random depends on it
+    velocity   [m/s] on faces, float32, also beyond the surface and in solids
+    pressure   [Pa] at centres, float64
+    phi        the liquid's level set [m] at centres, float32
+    particles  in the order of their cells
+    shift      [m] on faces, float32: how far the next step moves particles to keep their density
+    """
+
+    time: float
+    steps: int
+    velocity: Faces
+    pressure: np.ndarray
+    phi: np.ndarray
+    particles: Particles
+    shift: Faces
+
+    def copy(self) -> "State":
+        """A state that shares no array with this one."""
+        return State(self.time, self.steps, *(self._mapped(np.copy)))
+
+    def save(self, path) -> None:
+        """Write the state to a file (.npz), exactly."""
+        arrays = {"time": np.float64(self.time), "steps": np.int64(self.steps)}
+        for name, value in zip(_FIELDS, self._mapped(np.asarray), strict=True):
+            parts = value._asdict().items() if isinstance(value, tuple) else [("", value)]
+            arrays |= {f"{name}.{part}".rstrip("."): array for part, array in parts}
+        with open(path, "wb") as file:
+            np.savez(file, **arrays)
+
+    @classmethod
+    def load(cls, path) -> "State":
+        """Read a state that `save` wrote."""
+        with np.load(path) as file:
+            faces = {n: Faces(*(file[f"{n}.{a}"] for a in AXES)) for n in ("velocity", "shift")}
+            particles = Particles(*(file[f"particles.{part}"] for part in Particles._fields))
+            return cls(
+                float(file["time"]), int(file["steps"]), faces["velocity"], file["pressure"], file["phi"],
+                particles, faces["shift"],
+            )  # fmt: skip
+
+    def _mapped(self, function) -> list:
+        values = (getattr(self, name) for name in _FIELDS)
+        return [type(v)(*map(function, v)) if isinstance(v, tuple) else function(v) for v in values]
+
+
+_FIELDS = ("velocity", "pressure", "phi", "particles", "shift")
+
+
+class StepReport(NamedTuple):
+    """What a step did.
+
+    dt              [s]
+    substeps        how many steps the report sums up
+    divergence      largest, over liquid cells, weighted by the open part of their faces [1/s]
+    volume          [m³] of the liquid's level set outside solids
+    kinetic_energy  [J]
+    inflow          [m³] that sources gave
+    outflow         [m³] that was drained or left through open sides
+    warnings        what the user should know
+    solves          how each linear solve went
+    seconds         of each stage
+    """
+
+    dt: float
+    substeps: int
+    divergence: float
+    volume: float
+    kinetic_energy: float
+    inflow: float
+    outflow: float
+    warnings: list[str]
+    solves: list[SolveInfo]
+    seconds: dict[str, float]
+
+
 def check_memory(grid: Grid) -> None:
     """Refuse a grid on which a step needs more memory than there is."""
     needed, available = math.prod(grid.shape) * BYTES_PER_CELL, available_memory()
