@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paddlewheel import types
-from paddlewheel.scene import Liquid, Method, Scene, Solid
+from paddlewheel.scene import Force, Inflow, Liquid, Method, Outflow, Scene, Solid, SurfacePressure
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import BYTES_PER_CELL, Grid
@@ -26,8 +26,17 @@ def test_a_scene_of_the_contract():
         gravity=(0.0, -9.81, 0.0),
         density=1000.0,
         fps=24,
-        method=Method(weights="volume", solver="mic", tolerance=1e-8),
-        items=[Liquid(Box((0, 0, 0), (0.5, 0.8, 1.0)), velocity=(1, 0, 0)), Solid(BALL, motion=None, separates=False)],
+        method=Method(
+            advection="apic", interpolation="open-centroid", weights="volume", solver="mic", cfl=2, tolerance=1e-8
+        ),
+        items=[
+            Liquid(Box((0, 0, 0), (0.5, 0.8, 1.0)), velocity=(1, 0, 0)),
+            Solid(BALL, motion=None, separates=False),
+            Inflow(BALL, velocity=lambda points: 0 * points),
+            Outflow(BALL),
+            Force(lambda points, t: points * t),
+            SurfacePressure(lambda points, t: points[:, 0] + t),
+        ],
         open_sides={"+y", "-x"},
         walls="no-slip",
     )
@@ -102,7 +111,48 @@ BAD_SCENES = {
         {"items": [Liquid(Box((0, 0, 0), (2, 1, 1)), velocity=lambda points: NAN * points)]},
         r"items\[0\] Liquid\(Box\): velocity at \(0.25, 0.125, 0.125\) m is \(nan, nan, nan\)",
     ),
-    "a shape as item": ({"items": [Solid(BALL), BALL]}, r"items\[1\] is Sphere\(.*\), expected a Solid or a Liquid"),
+    "velocity of an inflow": (
+        {"items": [Inflow(Box((0, 0, 0), (2, 1, 1)), velocity=lambda points: points[0])]},
+        r"items\[0\] Inflow\(Box\): velocity\(points\) returned float64 of shape \(3,\)",
+    ),
+    "a force of one component": (
+        {"items": [Solid(BALL), Force(lambda points, t: points[:, 0])]},
+        r"items\[1\] Force: f\(points\) returned float64 of shape \(64,\) .* expected numbers of shape \(64, 3\)",
+    ),
+    "a force of NaN": (
+        {"items": [Force(lambda points, t: points * NAN)]},
+        r"items\[0\] Force: f at \(0.25, 0.125, 0.125\) m is \(nan, nan, nan\)",
+    ),
+    "a pressure with direction": (
+        {"items": [SurfacePressure(lambda points, t: points)]},
+        r"items\[0\] SurfacePressure: f\(points\) returned .* expected numbers of shape \(64,\)",
+    ),
+    "an infinite pressure": (
+        {"items": [SurfacePressure(lambda points, t: points[:, 1] / t)]},
+        r"items\[0\] SurfacePressure: f at \(0.25, 0.125, 0.125\) m is inf, expected a finite number",
+    ),
+    "liquid outside": (
+        {"items": [Solid(BALL), Liquid(Sphere((3.0, 0.5, 0.5), 0.2))]},
+        r"items\[1\] Liquid\(Sphere\) lies from \(2\.8, .*outside the domain",
+    ),
+    "inflow outside": (
+        {"items": [Inflow(Sphere((1, 1.5, 0.5), 0.2), (0, -1, 0))]},
+        r"items\[0\] Inflow\(Sphere\) lies from .*outside the domain",
+    ),
+    "particles of a plane in space": (
+        {"method": Method(particles_per_cell=4)},
+        "particles_per_cell=4 in a 3-D scene, expected one of 1, 8, 27",
+    ),
+    "particles of space in a plane": (
+        {"size": (2.0, 1.0, 0.25), "method": Method(particles_per_cell=8)},
+        "particles_per_cell=8 in a 2-D scene, expected one of 1, 4, 9",
+    ),
+    "particles as text": ({"method": Method(particles_per_cell="many")}, "particles_per_cell='many'"),
+    "particles as truth": ({"method": Method(particles_per_cell=True)}, "particles_per_cell=True"),
+    "a shape as item": (
+        {"items": [Solid(BALL), BALL]},
+        r"items\[1\] is Sphere\(.*\), expected a Solid, Liquid, Inflow, Outflow, Force or SurfacePressure",
+    ),
     "motion with NaN": (
         {"items": [Liquid(BALL), Solid(BALL, motion=lambda t: Pose((NAN, 0, 0)))]},
         r"items\[1\] Solid\(Sphere\): motion\(0\): Pose: position=\(nan, 0, 0\)",
@@ -132,6 +182,31 @@ BAD_PARTS = {
     "NaN velocity": (lambda: Liquid(BALL, velocity=(0, NAN, 0)), r"Liquid\(Sphere\): velocity=\(0, nan, 0\)"),
     "negative viscosity": (lambda: Liquid(BALL, viscosity=-1), r"Liquid\(Sphere\): viscosity=-1, expected at least 0"),
     "NaN viscosity": (lambda: Liquid(BALL, viscosity=NAN), r"Liquid\(Sphere\): viscosity=nan"),
+    "inflow without shape": (lambda: Inflow(3, (0, 0, 0)), "Inflow: shape=3"),
+    "inflow of NaN": (lambda: Inflow(BALL, (0, NAN, 0)), r"Inflow\(Sphere\): velocity=\(0, nan, 0\)"),
+    "outflow without shape": (lambda: Outflow(None), "Outflow: shape=None"),
+    "force that is no function": (
+        lambda: Force((0, 1, 0)),
+        r"Force: f=\(0, 1, 0\), expected a function f\(points, t\)",
+    ),
+    "pressure that is no function": (lambda: SurfacePressure(100.0), "SurfacePressure: f=100.0, expected a function"),
+    "advection to come": (
+        lambda: Method(advection="maccormack"),
+        "Method: advection='maccormack', expected one of 'flip', 'apic', 'semi-lagrangian'",
+    ),
+    "surface to come": (lambda: Method(surface="level-set"), "surface='level-set', expected one of 'particles', 'mark"),
+    "flip above one": (lambda: Method(flip=1.1), "Method: flip=1.1, expected a number from 0 to 1"),
+    "NaN flip": (lambda: Method(flip=NAN), "Method: flip=nan"),
+    "unknown interpolation": (lambda: Method(interpolation="centroid"), "interpolation='centroid'.*'open-centroid'"),
+    "no cfl": (lambda: Method(cfl=0), "Method: cfl=0, expected a positive number"),
+    "markers for flip": (
+        lambda: Method(surface="markers"),
+        "surface='markers' with advection='flip': its particles carry the velocity",
+    ),
+    "particles for semi-lagrangian": (
+        lambda: Method(advection="semi-lagrangian", surface="particles"),
+        "surface='particles' with advection='semi-lagrangian': the grid carries the velocity",
+    ),
     "unknown weights": (lambda: Method(weights="areas"), "weights='areas', expected one of 'area'.*mean 'area'"),
     "unknown solver": (lambda: Method(solver="lu"), "Method: solver='lu', expected one of 'multigrid', 'mic'"),
     "weights begun": (lambda: Method(weights="vol"), "weights='vol'.*did you mean 'volume'"),
@@ -213,7 +288,20 @@ def test_available_memory_is_a_number_of_bytes():
     assert types.available_memory() > 2**20
 
 
-@pytest.mark.parametrize("item", [Solid, Liquid])
+@pytest.mark.parametrize(("advection", "surface"), [("flip", "particles"), ("semi-lagrangian", "markers")])
+def test_the_surface_goes_with_the_advection(advection, surface):
+    assert Method(advection=advection).surface == surface
+    assert Method(advection=advection) == Method(advection=advection, surface=surface)
+
+
+@pytest.mark.parametrize(
+    ("count", "depth", "along"), [(None, 1, 2), (27, 1, 3), (1, 1, 1), (None, 0.25, 2), (9, 0.25, 3)]
+)
+def test_particles_along_each_axis(count, depth, along):
+    assert box(size=(2, 1, depth), method=Method(particles_per_cell=count)).particles_per_axis == along
+
+
+@pytest.mark.parametrize("item", [Solid, Outflow])
 def test_an_item_wholly_outside_warns(item):
     with pytest.warns(
         UserWarning, match=rf"items\[1\] {item.__name__}\(Sphere\) lies from \(2\.8, .*outside the domain"

@@ -15,27 +15,63 @@ from paddlewheel.solve.linear import SOLVERS
 from paddlewheel.types import SIDES, Grid, check_memory
 
 WALLS = ("free-slip", "no-slip")
-_PROBED = 4  # points along each axis at which a liquid's velocity is tried
+ADVECTION = {"flip": "particles", "apic": "particles", "semi-lagrangian": "markers"}  # and the surface it goes with
+INTERPOLATION = ("staggered", "open-centroid")
+SURFACES = ("particles", "markers")
+PARTICLES_PER_AXIS = (1, 2, 3)
+_PROBED = 4  # points along each axis at which a function of the user's is tried
 
 
 @dataclass(frozen=True)
 class Method:
     """How to compute: every choice by name.
 
-    weights     what part of a face is open (B07 §2.1): "area", "volume", "length", or 0 and 1 by "voxel"
-    solver      of the pressure: conjugate gradients with "multigrid", or with "mic", the classical reference
-    tolerance   of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|
+    advection      what carries the velocity: particles by "flip" or "apic", or the grid, "semi-lagrangian" (G05 §4.2)
+    flip           part of the particles' own velocity that "flip" keeps; the rest, 1 − flip, is PIC
+    interpolation  between samples at the centres of faces, "staggered", or of their open parts, "open-centroid" (R05)
+    surface        where the liquid is: around the "particles" that carry it, or around "markers", which carry nothing;
+                   None is the one that goes with the advection
+    weights        what part of a face is open (B07 §2.1): "area", "volume", "length", or 0 and 1 by "voxel"
+    solver         of the pressure: conjugate gradients with "multigrid", or with "mic", the classical reference
+    cfl            cells that the fastest liquid may cross in one step
+    tolerance      of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|
+    particles_per_cell  at the start: 1, 8 or 27, in 2-D 1, 4 or 9; None is two along each axis
     """
 
+    advection: str = "flip"
+    flip: float = 0.97
+    interpolation: str = "staggered"
+    surface: str | None = None
     weights: str = "area"
     solver: str = "multigrid"
+    cfl: float = 3.0
     tolerance: float = 1e-6
+    particles_per_cell: int | None = None
 
     def __post_init__(self):
+        argument.choice("Method", "advection", self.advection, ADVECTION)
+        if not 0 <= argument.number("Method", "flip", self.flip) <= 1:
+            raise ValueError(f"Method: flip={self.flip!r}, expected a number from 0 to 1")
+        argument.choice("Method", "interpolation", self.interpolation, INTERPOLATION)
+        self._choose_surface()
         argument.choice("Method", "weights", self.weights, WEIGHTS)
         argument.choice("Method", "solver", self.solver, SOLVERS)
+        argument.positive("Method", "cfl", self.cfl)
         if argument.positive("Method", "tolerance", self.tolerance) >= 1:
             raise ValueError(f"Method: tolerance={self.tolerance!r}, expected less than 1")
+
+    def _choose_surface(self) -> None:
+        fitting = ADVECTION[self.advection]
+        if self.surface is None:
+            object.__setattr__(self, "surface", fitting)
+        elif argument.choice("Method", "surface", self.surface, SURFACES) != fitting:
+            why = {
+                "particles": "its particles carry the velocity, so they are more than markers",
+                "markers": "the grid carries the velocity, so its particles only mark the surface",
+            }[fitting]
+            raise ValueError(
+                f"Method: surface={self.surface!r} with advection={self.advection!r}: {why}; expected {fitting!r}"
+            )
 
 
 @dataclass(frozen=True)
@@ -83,6 +119,55 @@ class Liquid:
 
 
 @dataclass(frozen=True)
+class Inflow:
+    """A source: a shape that is always full of liquid, which leaves it with a velocity.
+
+    velocity    [m/s], three numbers or f(points (n, 3)) -> (n, 3)
+    """
+
+    shape: Shape
+    velocity: tuple[float, float, float] | Callable
+
+    def __post_init__(self):
+        _check_shape(self)
+        if not callable(self.velocity):
+            object.__setattr__(self, "velocity", argument.vector(_kind(self), "velocity", self.velocity))
+
+
+@dataclass(frozen=True)
+class Outflow:
+    """A drain: liquid that comes into the shape is gone."""
+
+    shape: Shape
+
+    def __post_init__(self):
+        _check_shape(self)
+
+
+@dataclass(frozen=True)
+class Force:
+    """A force on the liquid beside gravity: f(points (n, 3), t) -> its acceleration [m/s²], (n, 3)."""
+
+    f: Callable
+
+    def __post_init__(self):
+        _check_function(self)
+
+
+@dataclass(frozen=True)
+class SurfacePressure:
+    """A pressure on the liquid's surface: f(points (n, 3), t) -> [Pa], (n,).  FM96."""
+
+    f: Callable
+
+    def __post_init__(self):
+        _check_function(self)
+
+
+Item = Solid | Liquid | Inflow | Outflow | Force | SurfacePressure
+
+
+@dataclass(frozen=True)
 class Scene:
     """A box of space with liquid and solids in it.
 
@@ -102,7 +187,7 @@ class Scene:
     density: float = 1000.0
     fps: float = 24
     method: Method = field(default_factory=Method)
-    items: tuple[Solid | Liquid, ...] = ()
+    items: tuple[Item, ...] = ()
     open_sides: frozenset[str] = frozenset()
     walls: str = "free-slip"
 
@@ -116,18 +201,38 @@ class Scene:
         if not isinstance(self.method, Method):
             raise ValueError(f"Scene: method={self.method!r}, expected a Method")
         object.__setattr__(self, "open_sides", checked_sides("Scene", self.open_sides, self.grid))
-        if isinstance(self.items, Solid | Liquid):
+        if isinstance(self.items, Item):
             raise ValueError(f"Scene: items is a single {_kind(self.items)}, expected a list of items")
         if not isinstance(self.items, Iterable):
             raise ValueError(f"Scene: items={self.items!r}, expected a list of items")
         object.__setattr__(self, "items", tuple(self.items))
         for index, item in enumerate(self.items):
             _check_item(index, item, self.grid)
+        self._check_particles()
 
     @cached_property
     def grid(self) -> Grid:
         """The cells of the box."""
         return Grid.from_size(self.size, self.cells)
+
+    @property
+    def particles_per_axis(self) -> int:
+        """Particles along each axis of a full cell at the start: 1, 2 or 3."""
+        count = self.method.particles_per_cell
+        return 2 if count is None else round(count ** (1 / self._dimensions))
+
+    @property
+    def _dimensions(self) -> int:
+        return 2 if self.grid.is_2d else 3
+
+    def _check_particles(self) -> None:
+        count = self.method.particles_per_cell
+        counts = [n**self._dimensions for n in PARTICLES_PER_AXIS]
+        if count is not None and (isinstance(count, bool) or count not in counts):
+            raise ValueError(
+                f"Method: particles_per_cell={count!r} in a {self._dimensions}-D scene, expected one of "
+                f"{', '.join(map(str, counts))}"
+            )
 
 
 def label(index: int, item) -> str:
@@ -150,42 +255,59 @@ def checked_sides(owner: str, sides, grid: Grid) -> frozenset[str]:
 
 
 def _check_item(index, item, grid) -> None:
-    if not isinstance(item, Solid | Liquid):
-        raise ValueError(f"items[{index}] is {item!r}, expected a Solid or a Liquid")
-    shape = item.shape
+    if not isinstance(item, Item):
+        kinds = ", ".join(kind.__name__ for kind in Item.__args__[:-1])
+        raise ValueError(f"items[{index}] is {item!r}, expected a {kinds} or {Item.__args__[-1].__name__}")
+    name = label(index, item)
+    if isinstance(item, Force | SurfacePressure):
+        width = 3 if isinstance(item, Force) else None
+        _probe(name, "f", lambda points: item.f(points, 0.0), grid, width)
+        return
     if isinstance(item, Solid) and item.motion is not None:
-        item.pose(0.0, label(index, item))
+        item.pose(0.0, name)
         return  # it may still come in
-    if isinstance(item, Liquid) and callable(item.velocity):
-        _check_velocity(label(index, item), item, grid)
-    low, high = shape.bounds()
+    if isinstance(item, Liquid | Inflow) and callable(item.velocity):
+        _probe(name, "velocity", item.velocity, grid, 3, within=item.shape)
+    _check_inside(name, item, grid)
+
+
+def _check_inside(name, item, grid) -> None:
+    """Liquid wholly outside the domain is a mistake; a solid or a drain there only has no effect."""
+    low, high = item.shape.bounds()
     start, end = np.zeros(3), np.array(grid.size)
     if grid.is_2d:
         start[2] = end[2] = 0.5 * grid.h
     if np.any(high < start) or np.any(low > end):
-        warnings.warn(
-            f"{label(index, item)} lies from {_short(low)} to {_short(high)} m, wholly outside the domain "
-            f"from {_short(start)} to {_short(end)} m: it has no effect",
-            stacklevel=4,
+        where = (
+            f"{name} lies from {_short(low)} to {_short(high)} m, wholly outside the domain "
+            f"from {_short(start)} to {_short(end)} m"
         )
+        if isinstance(item, Liquid | Inflow):
+            raise ValueError(where)
+        warnings.warn(f"{where}: it has no effect", stacklevel=5)
 
 
-def _check_velocity(name, liquid, grid) -> None:
-    """Try a liquid's velocity at a few points of the box: it must give (n, 3), and finite numbers in the liquid."""
+def _probe(name, field, function, grid, width, within: Shape | None = None) -> None:
+    """Try a function of points at a few points of the box: it must give finite numbers, `width` of them for each.
+
+    A width of None is one number for each point. Outside the shape `within` they need not be finite.
+    """
     axes = [(np.arange(_PROBED) + 0.5) * side / _PROBED for side in grid.size]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    velocity = np.asarray(liquid.velocity(points.copy()))
-    if velocity.shape != points.shape or velocity.dtype.kind not in "iuf":
+    values = np.asarray(function(points.copy()))
+    expected = (len(points),) if width is None else (len(points), width)
+    if values.shape != expected or values.dtype.kind not in "iuf":
         raise ValueError(
-            f"{name}: velocity(points) returned {velocity.dtype} of shape {velocity.shape} for points of shape "
-            f"{points.shape}, expected numbers of the same shape"
+            f"{name}: {field}(points) returned {values.dtype} of shape {values.shape} for points of shape "
+            f"{points.shape}, expected numbers of shape {expected}"
         )
-    wrong = ~np.isfinite(velocity).all(axis=1)
-    if wrong.any() and (wrong := wrong & (liquid.shape.distance(points) < 0)).any():
+    wrong = ~np.isfinite(values.reshape(len(points), -1)).all(axis=1)
+    if wrong.any() and within is not None:
+        wrong &= within.distance(points) < 0
+    if wrong.any():
         at = np.argmax(wrong)
-        raise ValueError(
-            f"{name}: velocity at {_short(points[at])} m is {_short(velocity[at])}, expected three finite numbers"
-        )
+        value, count = (f"{values[at]}", "a finite number") if width is None else (_short(values[at]), "finite numbers")
+        raise ValueError(f"{name}: {field} at {_short(points[at])} m is {value}, expected {count}")
 
 
 def _check_shape(item) -> None:
@@ -193,8 +315,14 @@ def _check_shape(item) -> None:
         raise ValueError(f"{type(item).__name__}: shape={item.shape!r}, expected a Shape such as Box or Mesh")
 
 
+def _check_function(item) -> None:
+    if not callable(item.f):
+        raise ValueError(f"{_kind(item)}: f={item.f!r}, expected a function f(points, t)")
+
+
 def _kind(item) -> str:
-    return f"{type(item).__name__}({type(item.shape).__name__})"
+    shape = getattr(item, "shape", None)
+    return type(item).__name__ if shape is None else f"{type(item).__name__}({type(shape).__name__})"
 
 
 def _short(vector) -> str:
