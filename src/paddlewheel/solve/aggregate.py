@@ -29,11 +29,13 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.solve.packed import I, J, Layout, place, span
-from paddlewheel.solve.system import System
+from paddlewheel.solve.packed import FIRST, LAST, PLAIN, START, I, J, Packed, place
 
 WEAK = 0.1  # a coupling below this share of the strongest at its weaker end does not join two cells
 ENOUGH = 0.6  # a level that keeps more than this share of the nodes is made again with weak couplings joining
+
+# The corners of a 2×2×2 aggregate, 4 i + 2 j + k, those on a side (2 axis + (1 if upper)) first.
+_CORNERS = np.array([sorted(range(8), key=lambda q, f=f: (q >> (2 - (f >> 1)) & 1) != (f & 1)) for f in range(6)])
 
 
 class Graph(NamedTuple):
@@ -57,17 +59,20 @@ class Graph(NamedTuple):
     shape: tuple[int, int, int]
 
 
-def from_cells(system: System, layout: Layout) -> tuple[np.ndarray, Graph]:
+def from_cells(packed: Packed) -> tuple[np.ndarray, Graph]:
     """The first coarse level, and the node of each cell as a packed int32 vector (−1: none)."""
+    layout = packed.layout
     node, strength = layout.full(-1, np.int32), layout.zeros(np.float32)
     counts = np.zeros((len(layout.blocks) - 1, 2), np.int64)
-    _split_cells(node, strength, counts, *layout.where, system.coupling, system.unknown)
+    flat = node.reshape(-1), strength.reshape(-1)
+    lower, inverse = packed.lower.reshape(-1), packed.inverse.reshape(-1)
+    _split_cells(*flat, counts, *layout.where, lower, inverse, layout.size)
 
     before = np.cumsum(counts, axis=0) - counts
     reds, n = int(counts[:, 0].sum()), int(counts.sum())
     before[:, 1] += reds
     cell, extra, start = np.empty((n, 3), np.int32), np.zeros(n, np.float32), np.zeros(n + 1, np.int64)
-    _number_cells(node, cell, extra, before, *layout.where, system.extra)
+    _number_cells(node, cell, extra, before, *layout.where, packed.extra)
 
     # Each block lists the edges it finds, then they are filed by their nodes. There are about six to a node; should
     # there be more than there is room for, they are listed again.
@@ -75,7 +80,7 @@ def from_cells(system: System, layout: Layout) -> tuple[np.ndarray, Graph]:
     while True:
         room = np.append(0, np.cumsum(found))
         own, to, weight = (np.empty(room[-1], dtype) for dtype in (np.int32, np.int32, np.float32))
-        _join_cells(own, to, weight, found, start, room, node, strength, *layout.where, system.coupling, system.unknown)
+        _join_cells(own, to, weight, found, start, room, *flat, *layout.where, lower, layout.size)
         if (found <= np.diff(room)).all():
             break
         start[:] = 0
@@ -110,38 +115,39 @@ def _halved(shape):
 
 
 @kernel(parallel=False)
-def _coarse_row(rows, r, n2):
+def _coarse_row(rows, r):
     """Coarse i and j of the coarse row that begins with row r, the range of coarse k it spans, and the row after it."""
     i, j = rows[r, I] >> 1, rows[r, J] >> 1
-    low, high = span(rows[r], n2)
+    low, high, plain = rows[r, FIRST], rows[r, LAST], True
     while r < rows.shape[0] and rows[r, I] >> 1 == i and rows[r, J] >> 1 == j:
-        first, last = span(rows[r], n2)
-        low, high = min(low, first), max(high, last)
+        low, high = min(low, rows[r, FIRST]), max(high, rows[r, LAST])
+        plain &= rows[r, PLAIN] == 1
         r += 1
-    return i, j, low >> 1, (high + 1) >> 1, r
+    return i, j, max(low - 1, 0), high, plain, r
 
 
 @kernel(parallel=False)
-def _strongest(coupling, i, j, k):
-    """The largest of a cell's couplings and the side it is on: 2 axis + (1 if upper), the first of several."""
-    best, side = coupling[0][i, j, k], 0
-    if coupling[0][i + 1, j, k] > best:
-        best, side = coupling[0][i + 1, j, k], 1
-    if coupling[1][i, j, k] > best:
-        best, side = coupling[1][i, j, k], 2
-    if coupling[1][i, j + 1, k] > best:
-        best, side = coupling[1][i, j + 1, k], 3
-    if coupling[2][i, j, k] > best:
-        best, side = coupling[2][i, j, k], 4
-    if coupling[2][i, j, k + 1] > best:
-        best, side = coupling[2][i, j, k + 1], 5
-    return best, side
+def _find_corners(here, there, face, starts, size, ci, cj):
+    """Where the corners of the coarse cell (ci, cj, 0) are; those of (ci, cj, ck) are ck further.
+
+    here[q] is the place of corner q in a vector laid flat, there[q, f] that of the cell beyond its side f, and
+    face[q, f] that of the coupling between them in Packed.lower laid flat. Side 2a of a cell is its lower face along
+    axis a, side 2a + 1 the upper one.
+    """
+    for q in range(8):
+        i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), q & 1
+        colour, at = place(starts, i, j, k)
+        here[q] = colour * size + at
+        for f in range(6):
+            a, step = f >> 1, 2 * (f & 1) - 1
+            _, across = place(starts, i + step * (a == 0), j + step * (a == 1), k + step * (a == 2))
+            there[q, f] = (1 - colour) * size + across
+            face[q, f] = 2 * a * size + (there[q, f] if f & 1 else here[q])
 
 
 @kernel
-def _split_cells(node, strength, counts, rows, blocks, starts, coupling, unknown):
+def _split_cells(node, strength, counts, rows, blocks, starts, lower, inverse, size):
     """Number the connected parts of each 2×2×2 aggregate, red and black apart, from zero in each block."""
-    n0, n1, n2 = unknown.shape
     for block in prange(blocks.shape[0] - 1):
         label, member, side, s = (
             np.empty(8, np.int64),
@@ -149,93 +155,99 @@ def _split_cells(node, strength, counts, rows, blocks, starts, coupling, unknown
             np.empty(8, np.int64),
             np.empty(8, np.float32),
         )
+        here, there, face = np.empty(8, np.int64), np.empty((8, 6), np.int64), np.empty((8, 6), np.int64)
         r, reds, blacks = blocks[block], 0, 0
         while r < blocks[block + 1]:
-            ci, cj, low, high, r = _coarse_row(rows, r, n2)
+            ci, cj, low, high, plain, r = _coarse_row(rows, r)
+            _find_corners(here, there, face, starts, size, ci, cj)
             for ck in range(low, high):
+                parity = (ci + cj + ck) & 1
+                full = plain
                 for q in range(8):
-                    i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1)
-                    inside = i < n0 and j < n1 and k < n2 and unknown[i, j, k]
-                    s[q], side[q] = _strongest(coupling, i, j, k) if inside else (np.float32(0.0), -1)
+                    full &= inverse[here[q] + ck] > 0.0
+                if full:  # all couplings are one
+                    for q in range(8):
+                        node[here[q] + ck] = reds if parity == 0 else blacks
+                        strength[here[q] + ck] = 1.0
+                    reds, blacks = reds + 1 - parity, blacks + parity
+                    continue
+                for q in range(8):
+                    s[q], side[q] = 0.0, -1
+                    if inverse[here[q] + ck] > 0.0:
+                        for f in range(6):
+                            c = lower[face[q, f] + ck]
+                            if c > s[q]:
+                                s[q], side[q] = c, f
                     label[q] = q if s[q] > 0.0 else -1
                 changed = True
                 while changed:
                     changed = False
                     for a in range(3):
-                        bit, c_a = 4 >> a, coupling[a]
+                        bit = 4 >> a
                         for q in range(8):
                             if q & bit and label[q] != label[q - bit] and label[q] >= 0 and label[q - bit] >= 0:
-                                i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1)
-                                c = c_a[i, j, k]
+                                c = lower[face[q, 2 * a] + ck]
                                 favoured = c > 0.0 and (side[q] == 2 * a or side[q - bit] == 2 * a + 1)
                                 if favoured or c > WEAK * max(s[q], s[q - bit]):
                                     label[q] = label[q - bit] = min(label[q], label[q - bit])
                                     changed = True
-                parity = (ci + cj + ck) & 1
                 for q in range(8):
                     if label[q] == q:
                         member[q] = reds if parity == 0 else blacks
                         reds, blacks = reds + 1 - parity, blacks + parity
                     if label[q] >= 0:
-                        colour, at = place(starts, 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1))
-                        node[colour, at] = member[label[q]]
-                        strength[colour, at] = s[q]
+                        node[here[q] + ck] = member[label[q]]
+                        strength[here[q] + ck] = s[q]
         counts[block, 0], counts[block, 1] = reds, blacks
 
 
 @kernel
 def _number_cells(node, cell, extra, before, rows, blocks, starts, e):
     """Number the nodes of all blocks through; set each node's coarse cell and extra."""
-    n2 = e.shape[2]
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
             i, j = rows[r, I], rows[r, J]
-            first, last = span(rows[r], n2)
-            for k in range(first, last):
-                colour, at = place(starts, i, j, k)
-                if node[colour, at] >= 0:
-                    n = node[colour, at] + before[block, ((i >> 1) + (j >> 1) + (k >> 1)) & 1]
-                    node[colour, at] = n
-                    cell[n, 0], cell[n, 1], cell[n, 2] = i >> 1, j >> 1, k >> 1
-                    extra[n] += 0.5 * e[i, j, k]
+            for colour in range(2):
+                odd = (i + j + 1 + colour) & 1  # of k, in this row and colour
+                for half in range(rows[r, FIRST], rows[r, LAST]):
+                    at = rows[r, START] + half
+                    if node[colour, at] >= 0:
+                        k = 2 * half - odd
+                        n = node[colour, at] + before[block, ((i >> 1) + (j >> 1) + (k >> 1)) & 1]
+                        node[colour, at] = n
+                        cell[n, 0], cell[n, 1], cell[n, 2] = i >> 1, j >> 1, k >> 1
+                        extra[n] += 0.5 * e[colour, at]
 
 
 @kernel
-def _join_cells(own, to, weight, found, degree, room, node, strength, rows, blocks, starts, c, unknown):
+def _join_cells(own, to, weight, found, degree, room, node, strength, rows, blocks, starts, lower, size):
     """List the edges of the nodes of each block, from room[block] on, and count those of node n in degree[n + 1].
 
     Of those beyond room[block + 1] only the number is found, and may be too large.
     """
-    n0, n1, n2 = unknown.shape
     for block in prange(blocks.shape[0] - 1):
-        nodes, colours, ats = np.empty(8, np.int32), np.empty(8, np.int64), np.empty(8, np.int64)
+        here, there, face = np.empty(8, np.int64), np.empty((8, 6), np.int64), np.empty((8, 6), np.int64)
+        nodes = np.empty(8, np.int32)
         r, end, limit, beyond = blocks[block], room[block], room[block + 1], 0
         while r < blocks[block + 1]:
-            ci, cj, low, high, r = _coarse_row(rows, r, n2)
+            ci, cj, low, high, _, r = _coarse_row(rows, r)
+            _find_corners(here, there, face, starts, size, ci, cj)
             for ck in range(low, high):
                 single = -1
                 for q in range(8):
-                    i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1)
-                    nodes[q] = -1
-                    if i < n0 and j < n1 and k < n2 and unknown[i, j, k]:
-                        colours[q], ats[q] = place(starts, i, j, k)
-                        nodes[q] = node[colours[q], ats[q]]
+                    nodes[q] = node[here[q] + ck]
+                    if nodes[q] >= 0:
                         single = nodes[q] if single == -1 or single == nodes[q] else -2
+                if single == -1:
+                    continue
                 first, e = end, end
-                for side in range(6):
-                    a, up = side >> 1, side & 1
-                    d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
-                    step, c_a = 2 * up - 1, c[a]
-                    for q in range(8):
-                        outer = (q >> (2 - a)) & 1 == up
-                        if nodes[q] < 0 or not (outer or single == -2):
+                for f in range(6):
+                    for m in range(8 if single == -2 else 4):  # edges leave one node on the outside only
+                        q = _CORNERS[f, m]
+                        w = lower[face[q, f] + ck]
+                        if nodes[q] < 0 or w == 0.0:
                             continue
-                        i, j, k = 2 * ci + (q >> 2), 2 * cj + ((q >> 1) & 1), 2 * ck + (q & 1)
-                        w = c_a[i + d0 * up, j + d1 * up, k + d2 * up]
-                        if w == 0.0:
-                            continue
-                        _, there = place(starts, i + d0 * step, j + d1 * step, k + d2 * step)
-                        mine, theirs = nodes[q], node[1 - colours[q], there]
+                        mine, theirs = nodes[q], node[there[q, f] + ck]
                         if mine == theirs:
                             continue
                         if e >= end or own[e] != mine or to[e] != theirs:  # mostly the same edge as before
@@ -249,7 +261,8 @@ def _join_cells(own, to, weight, found, degree, room, node, strength, rows, bloc
                                 own[e], to[e], weight[e] = mine, theirs, 0.0
                                 degree[mine + 1] += 1
                                 end += 1
-                        weight[e] += _in_series(w, strength[colours[q], ats[q]], strength[1 - colours[q], there])
+                        s, t = strength[here[q] + ck], strength[there[q, f] + ck]
+                        weight[e] += 0.5 * w if w == s and w == t else _in_series(w, s, t)
         found[block] = end - room[block] + beyond
 
 

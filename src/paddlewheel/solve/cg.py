@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.solve.packed import ABOVE_I, ABOVE_J, BELOW_I, BELOW_J, FIRST, LAST, START, Packed, shift
+from paddlewheel.solve.packed import ABOVE_I, ABOVE_J, BELOW_I, BELOW_J, FIRST, LAST, PLAIN, START, Packed, shift
 from paddlewheel.types import SolveInfo
 
 RESTARTS = 3
@@ -22,7 +22,7 @@ def stencil(packed: Packed) -> Callable[[np.ndarray, np.ndarray], float]:
     partial = np.empty(len(packed.layout.blocks) - 1)
 
     def apply(q, x):
-        _apply(q, partial, x, packed.lower, packed.extra, *packed.layout.where)
+        _apply(q, partial, x, packed.lower, packed.diagonal, *packed.layout.where)
         return partial.sum()
 
     return apply
@@ -83,24 +83,28 @@ def conjugate_gradients(
 
 
 @kernel
-def _apply(q, partial, x, lower, extra, rows, blocks, starts):
+def _apply(q, partial, x, lower, diagonal, rows, blocks, starts):
     """q = A x, and each block's part of x · A x."""
     for block in prange(blocks.shape[0] - 1):
         total = 0.0
         for colour in range(2):
             other = 1 - colour
             for r in range(blocks[block], blocks[block + 1]):
-                total += _apply_row(
-                    q[colour], x[colour], x[other], extra[colour],
-                    lower[0, colour], lower[1, colour], lower[2, colour],
-                    lower[0, other], lower[1, other], lower[2, other],
-                    rows[r], shift(rows[r], colour),
-                )  # fmt: skip
+                hop = shift(rows[r], colour)
+                if rows[r, PLAIN]:
+                    total += _apply_plain_row(q[colour], x[colour], x[other], diagonal[colour], rows[r], hop)
+                else:
+                    total += _apply_row(
+                        q[colour], x[colour], x[other], diagonal[colour],
+                        lower[0, colour], lower[1, colour], lower[2, colour],
+                        lower[0, other], lower[1, other], lower[2, other],
+                        rows[r], hop,
+                    )  # fmt: skip
         partial[block] = total
 
 
 @kernel(parallel=False)
-def _apply_row(q, x, y, e, c0, c1, c2, d0, d1, d2, row, hop):
+def _apply_row(q, x, y, diagonal, c0, c1, c2, d0, d1, d2, row, hop):
     """One row of one colour: x is that colour, y the other; c and d their lower couplings."""
     total = 0.0
     first, count = row[FIRST], row[LAST] - row[FIRST]
@@ -110,13 +114,29 @@ def _apply_row(q, x, y, e, c0, c1, c2, d0, d1, d2, row, hop):
         at, ak = np.uint64(start + n), np.uint64(above_k + n)
         bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
         bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
-        v = x[at]
-        t = e[at] * v
-        t += c0[at] * (v - y[bi]) + d0[ai] * (v - y[ai])
-        t += c1[at] * (v - y[bj]) + d1[aj] * (v - y[aj])
-        t += c2[at] * (v - y[ak - np.uint64(1)]) + d2[ak] * (v - y[ak])
+        t = diagonal[at] * x[at] - c0[at] * y[bi] - d0[ai] * y[ai]
+        t -= c1[at] * y[bj] + d1[aj] * y[aj]
+        t -= c2[at] * y[ak - np.uint64(1)] + d2[ak] * y[ak]
         q[at] = t
-        total += v * t
+        total += x[at] * t
+    return total
+
+
+@kernel(parallel=False)
+def _apply_plain_row(q, x, y, diagonal, row, hop):
+    """The same where all couplings between unknowns are one."""
+    total = 0.0
+    first, count = row[FIRST], row[LAST] - row[FIRST]
+    start, below_i, above_i = row[START] + first, row[BELOW_I] + first, row[ABOVE_I] + first
+    below_j, above_j, above_k = row[BELOW_J] + first, row[ABOVE_J] + first, row[START] + first + hop
+    for n in range(count):
+        at, ak = np.uint64(start + n), np.uint64(above_k + n)
+        bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
+        bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
+        t = diagonal[at] * x[at] - (y[bi] + y[ai] + y[bj] + y[aj] + y[ak - np.uint64(1)] + y[ak])
+        t = t if diagonal[at] > 0.0 else 0.0  # a cell without an unknown stays zero
+        q[at] = t
+        total += x[at] * t
     return total
 
 

@@ -22,6 +22,7 @@ from paddlewheel.solve.system import System
 SMOOTHING = 3
 PARTS = 16  # a colour of a coarse level is relaxed in so many parts,
 FEW = 4000  # unless it has no more nodes than this: then waking the threads costs more than they save
+UNROLLED = 6  # edges that every node is given, for kernels without a loop: in open water a node has six
 DENSE = 32  # a level with no more nodes that have edges is solved by its inverse
 
 
@@ -29,7 +30,8 @@ class Coarse(NamedTuple):
     """All coarse levels end to end.
 
     levels          (L, 3) int64: first node of a level, its first black one, one past its last
-    start           (n + 1,) int64, neighbour int32, coupling float32: edges
+    start           (n + 1,) int64, neighbour int32, coupling float32: edges, at least UNROLLED of each node: those
+                    that it lacks lead from the node to itself with coupling zero
     inverse         (n,) float32: one over the diagonal; zero at a singular node
     same_cell       (n,) bool: the node shares its cell with the one before it
     parent          (n,) int32: node on the next level, −1: none
@@ -59,7 +61,7 @@ class Multigrid:
 
     def __init__(self, system: System, packed: Packed):
         self.packed = packed
-        self.node, first = from_cells(system, packed.layout)
+        self.node, first = from_cells(packed)
         self.coarse = _hierarchy(first)
 
     def __call__(self, z: np.ndarray, r: np.ndarray) -> None:
@@ -79,18 +81,16 @@ def _hierarchy(graph) -> Coarse:
     sizes = np.array([len(g.extra) for g in graphs])
     firsts = np.cumsum(sizes) - sizes
     levels = np.array([(f, f + g.reds, f + n) for f, g, n in zip(firsts, graphs, sizes, strict=True)])
-    start = _chained([g.start for g in graphs])
-    neighbour = np.concatenate([g.neighbour + np.int32(f) for g, f in zip(graphs, firsts, strict=True)])
-    coupling = np.concatenate([g.coupling for g in graphs])
-    extra = np.concatenate([g.extra for g in graphs])
+    start = _chained([np.maximum(np.diff(g.start), UNROLLED) for g in graphs])
+    neighbour, coupling = np.empty(start[-1], np.int32), np.empty(start[-1], np.float32)
+    n = int(sizes.sum())
+    inverse, same_cell = np.empty(n, np.float32), np.empty(n, np.bool_)
+    for graph, first in zip(graphs, firsts, strict=True):
+        _append(neighbour, coupling, inverse, same_cell, start, first, *graph[:5])
     next_first = np.append(firsts[1:], 0)
     parent = np.concatenate([np.where(p >= 0, p + f, -1) for p, f in zip(parents, next_first, strict=True)])
     below = np.append(0, firsts[:-1])
     nodes = np.concatenate([m[1] + np.int32(f) for m, f in zip(members, below, strict=True)])
-
-    n = int(sizes.sum())
-    inverse = np.empty(n, np.float32)
-    _invert_diagonal(inverse, extra, start, coupling)
     dense = np.nonzero(np.diff(graphs[-1].start))[0]
     return Coarse(
         levels,
@@ -98,9 +98,9 @@ def _hierarchy(graph) -> Coarse:
         neighbour,
         coupling,
         inverse,
-        np.concatenate([_same_cell(g.cell) for g in graphs]),
+        same_cell,
         parent.astype(np.int32),
-        _chained([m[0] for m in members]),
+        _chained([np.diff(m[0]) for m in members]),
         nodes,
         np.zeros(n, np.float32),
         np.zeros(n, np.float32),
@@ -109,9 +109,9 @@ def _hierarchy(graph) -> Coarse:
     )
 
 
-def _chained(starts) -> np.ndarray:
-    """Offsets of several lists laid end to end."""
-    return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(s) for s in starts]))])
+def _chained(counts) -> np.ndarray:
+    """Where each of many lists starts, if they are laid end to end."""
+    return np.concatenate([[0], np.cumsum(np.concatenate(counts))])
 
 
 def _dense_inverse(nodes, extra, start, neighbour, coupling) -> np.ndarray:
@@ -140,22 +140,34 @@ def _dense_inverse(nodes, extra, start, neighbour, coupling) -> np.ndarray:
     return np.einsum("ki,k,kj->ij", lower, pivot, lower)
 
 
-@kernel(parallel=False)
-def _same_cell(cell):
-    """Whether each node shares its cell with the one before it."""
-    same = np.zeros(cell.shape[0], np.bool_)
-    for n in range(1, cell.shape[0]):
-        same[n] = cell[n, 0] == cell[n - 1, 0] and cell[n, 1] == cell[n - 1, 1] and cell[n, 2] == cell[n - 1, 2]
-    return same
+@kernel
+def _append(neighbour, coupling, inverse, same_cell, start, first, cell, edges, to, weight, extra):
+    """Add the nodes of one level, from node `first` on."""
+    for node in prange(extra.shape[0]):
+        n = np.int64(node)
+        diagonal, at = np.float64(extra[n]), start[first + n]
+        for e in range(edges[n], edges[n + 1]):
+            diagonal += weight[e]
+            neighbour[at], coupling[at] = first + to[e], weight[e]
+            at += 1
+        for rest in range(at, start[first + n + 1]):
+            neighbour[rest], coupling[rest] = first + n, 0.0
+        inverse[first + n] = 1.0 / diagonal if diagonal > 0.0 else 0.0
+        same = n > 0 and cell[n, 0] == cell[n - 1, 0] and cell[n, 1] == cell[n - 1, 1] and cell[n, 2] == cell[n - 1, 2]
+        same_cell[first + n] = same
 
 
 @kernel(parallel=False)
-def _invert_diagonal(inverse, extra, start, coupling):
-    for n in range(inverse.shape[0]):
-        diagonal = np.float64(extra[n])
-        for e in range(start[n], start[n + 1]):
-            diagonal += coupling[e]
-        inverse[n] = 1.0 / diagonal if diagonal > 0.0 else 0.0
+def _neighbours(coarse_x, neighbour, coupling, first, end):
+    """Sum of coupling × value over the edges of a node."""
+    e = np.uint64(first)
+    one, two, three, four, five = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4), np.uint64(5)
+    total = coupling[e] * coarse_x[neighbour[e]] + coupling[e + one] * coarse_x[neighbour[e + one]]
+    total += coupling[e + two] * coarse_x[neighbour[e + two]] + coupling[e + three] * coarse_x[neighbour[e + three]]
+    total += coupling[e + four] * coarse_x[neighbour[e + four]] + coupling[e + five] * coarse_x[neighbour[e + five]]
+    for rest in range(first + UNROLLED, end):
+        total += coupling[rest] * coarse_x[neighbour[rest]]
+    return total
 
 
 @kernel(parallel=False)
@@ -234,10 +246,7 @@ def _relax_nodes(coarse, first, end, backward):
     start, neighbour, coupling = coarse.start, coarse.neighbour, coarse.coupling
     for step in range(end - first):
         n = end - 1 - step if backward else first + step
-        total = b[n]
-        for e in range(start[n], start[n + 1]):
-            total += coupling[e] * x[neighbour[e]]
-        x[n] = total * inverse[n]
+        x[n] = (b[n] + _neighbours(x, neighbour, coupling, start[n], start[n + 1])) * inverse[n]
 
 
 @kernel(parallel=False)
@@ -250,9 +259,7 @@ def _restrict(coarse, first, end, black):
         for m in range(coarse.members_start[n], coarse.members_start[n + 1]):
             i = coarse.members[m]
             if i < black and inverse[i] > 0.0:
-                total += b[i] - x[i] / inverse[i]
-                for e in range(start[i], start[i + 1]):
-                    total += coupling[e] * x[neighbour[e]]
+                total += b[i] - x[i] / inverse[i] + _neighbours(x, neighbour, coupling, start[i], start[i + 1])
         b[n] = total
 
 

@@ -38,7 +38,7 @@ class Layout(NamedTuple):
 
     rows    (n, 10) int64: what is known of each row, as listed above
     blocks  (BLOCKS + 1,) int64: ranges of rows, of about equal work, whole coarse rows each
-    starts  (n0 + 2, n1 + 2) int64: where row (i, j) starts is at [i + 1, j + 1]; 0 if it is not stored
+    starts  (n0 + 3, n1 + 3) int64: where row (i, j) starts is at [i + 1, j + 1]; 0 if it is not stored
     shape   of the system
     size    of one colour's array
     """
@@ -66,7 +66,8 @@ class Packed(NamedTuple):
     """The matrix and right-hand side of a system in a layout.
 
     lower    (3, 2, size) float32: coupling of each cell over its lower face, by axis and colour
-    extra    (2, size) float64
+    extra    (2, size) float32: ties to known values; the system's own precision is in the diagonal
+    diagonal (2, size) float64
     inverse  (2, size) float32: one over the diagonal; zero where there is no unknown or a singular one
     rhs      (2, size) float64
     unknowns how many there are
@@ -75,6 +76,7 @@ class Packed(NamedTuple):
     layout: Layout
     lower: np.ndarray
     extra: np.ndarray
+    diagonal: np.ndarray
     inverse: np.ndarray
     rhs: np.ndarray
     unknowns: int
@@ -84,10 +86,10 @@ def pack(system: System) -> Packed:
     """Lay out a system."""
     layout = _layout(system.unknown)
     lower = np.zeros((3, 2, layout.size), np.float32)
-    extra, rhs = layout.zeros(np.float64), layout.zeros(np.float64)
-    inverse = layout.zeros(np.float32)
-    _pack(lower, extra, rhs, inverse, *layout.where, *system)
-    return Packed(layout, lower, extra, inverse, rhs, int(np.count_nonzero(system.unknown)))
+    diagonal, rhs = layout.zeros(np.float64), layout.zeros(np.float64)
+    extra, inverse = layout.zeros(np.float32), layout.zeros(np.float32)
+    _pack(lower, extra, diagonal, rhs, inverse, *layout.where, *system)
+    return Packed(layout, lower, extra, diagonal, inverse, rhs, int(np.count_nonzero(system.unknown)))
 
 
 def pack_field(layout: Layout, field: np.ndarray) -> np.ndarray:
@@ -114,11 +116,11 @@ def _layout(unknown: np.ndarray) -> Layout:
     first, last = spans[i, j].T.astype(np.int64)
 
     pitch = ((n2 + 2) // 2 + 8) // 8 * 8  # room for the neighbours of the last cell of either colour
-    starts = np.zeros((n0 + 2, n1 + 2), np.int64)
+    starts = np.zeros((n0 + 3, n1 + 3), np.int64)
     starts[i + 1, j + 1] = pitch * np.arange(1, len(i) + 1)
     rows = np.empty((len(i), 10), np.int64)
     rows[:, START], rows[:, FIRST], rows[:, LAST] = starts[i + 1, j + 1], (first + 1) // 2, last // 2 + 1
-    rows[:, I], rows[:, J], rows[:, PLAIN] = i, j, 1
+    rows[:, I], rows[:, J], rows[:, PLAIN] = i, j, 0
     rows[:, BELOW_I], rows[:, ABOVE_I] = starts[i, j + 1], starts[i + 2, j + 1]
     rows[:, BELOW_J], rows[:, ABOVE_J] = starts[i + 1, j], starts[i + 1, j + 2]
 
@@ -165,30 +167,31 @@ def _spans(spans, unknown):
 
 
 @kernel
-def _pack(lower, extra, rhs, inverse, rows, blocks, starts, coupling, e, b, unknown):
+def _pack(lower, extra, diagonal, rhs, inverse, rows, blocks, starts, coupling, e, b, unknown):
     n0, n1, n2 = unknown.shape
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
             i, j = rows[r, I], rows[r, J]
             first, last = span(rows[r], n2)
+            e_row, b_row, here = e[i, j], b[i, j], unknown[i, j]
+            below_i, above_i = unknown[max(i - 1, 0), j], unknown[min(i + 1, n0 - 1), j]
+            below_j, above_j = unknown[i, max(j - 1, 0)], unknown[i, min(j + 1, n1 - 1)]
+            c0_row, c1_row, c2_row = coupling[0][i, j], coupling[1][i, j], coupling[2][i, j]
+            d0_row, d1_row = coupling[0][i + 1, j], coupling[1][i, j + 1]
+            plain = True
             for k in range(first, last):
-                if unknown[i, j, k]:
-                    colour, at = place(starts, i, j, k)
-                    c0, c1, c2 = coupling[0][i, j, k], coupling[1][i, j, k], coupling[2][i, j, k]
-                    lower[0, colour, at] = c0
-                    lower[1, colour, at] = c1
-                    lower[2, colour, at] = c2
-                    extra[colour, at] = e[i, j, k]
-                    rhs[colour, at] = b[i, j, k]
-                    d0, d1, d2 = coupling[0][i + 1, j, k], coupling[1][i, j + 1, k], coupling[2][i, j, k + 1]
-                    diagonal = e[i, j, k] + c0 + c1 + c2 + d0 + d1 + d2
-                    if diagonal > 0.0:
-                        inverse[colour, at] = 1.0 / diagonal
-                    between = int(i > 0 and unknown[i - 1, j, k]) + int(i + 1 < n0 and unknown[i + 1, j, k])
-                    between += int(j > 0 and unknown[i, j - 1, k]) + int(j + 1 < n1 and unknown[i, j + 1, k])
-                    between += int(k > 0 and unknown[i, j, k - 1]) + int(k + 1 < n2 and unknown[i, j, k + 1])
-                    if max(c0, c1, c2, d0, d1, d2) > 1.0 or c0 + c1 + c2 + d0 + d1 + d2 != between:
-                        rows[r, PLAIN] = 0
+                if here[k]:
+                    colour, at = (i + j + k + 1) & 1, rows[r, START] + ((k + 1) >> 1)
+                    c0, c1, c2, d0, d1, d2 = c0_row[k], c1_row[k], c2_row[k], d0_row[k], d1_row[k], c2_row[k + 1]
+                    lower[0, colour, at], lower[1, colour, at], lower[2, colour, at] = c0, c1, c2
+                    extra[colour, at], rhs[colour, at] = e_row[k], b_row[k]
+                    total = e_row[k] + c0 + c1 + c2 + d0 + d1 + d2
+                    diagonal[colour, at] = total
+                    inverse[colour, at] = 1.0 / total if total > 0.0 else 0.0
+                    plain &= c0 == (i > 0 and below_i[k]) and d0 == (i + 1 < n0 and above_i[k])
+                    plain &= c1 == (j > 0 and below_j[k]) and d1 == (j + 1 < n1 and above_j[k])
+                    plain &= c2 == (k > 0 and here[k - 1]) and d2 == (k + 1 < n2 and here[k + 1])
+            rows[r, PLAIN] = plain
 
 
 @kernel

@@ -54,6 +54,12 @@ def _root(parent, run):
 
 
 @kernel(parallel=False)
+def _join(parent, a, b):
+    a, b = _root(parent, a), _root(parent, b)
+    parent[max(a, b)] = min(a, b)
+
+
+@kernel(parallel=False)
 def _label_runs(label, parent, coupling, extra, unknown):
     """Union-find over runs of joined cells along the rows.
 
@@ -64,23 +70,26 @@ def _label_runs(label, parent, coupling, extra, unknown):
     held = np.zeros(parent.shape[0], np.bool_)
     for i in range(unknown.shape[0]):
         for j in range(unknown.shape[1]):
+            mine, below_i, below_j = label[i, j], label[max(i - 1, 0), j], label[i, max(j - 1, 0)]
+            c0, c1, c2 = coupling[0][i, j], coupling[1][i, j], coupling[2][i, j]
+            e, is_unknown = extra[i, j], unknown[i, j]
+            run, joined_i, joined_j = -1, -1, -1  # the runs beside this one that it has last been joined to
             for k in range(unknown.shape[2]):
-                if not unknown[i, j, k]:
+                if not is_unknown[k]:
                     continue
-                if coupling[2][i, j, k] > 0.0:
-                    run = label[i, j, k - 1]
-                else:
+                if c2[k] == 0.0:
                     run = runs
                     parent[run] = run
                     runs += 1
-                label[i, j, k] = run
-                held[run] |= extra[i, j, k] > 0.0
-                if coupling[1][i, j, k] > 0.0:
-                    a, b = _root(parent, run), _root(parent, label[i, j - 1, k])
-                    parent[max(a, b)] = min(a, b)
-                if coupling[0][i, j, k] > 0.0:
-                    a, b = _root(parent, run), _root(parent, label[i - 1, j, k])
-                    parent[max(a, b)] = min(a, b)
+                    joined_i, joined_j = -1, -1
+                mine[k] = run
+                held[run] |= e[k] > 0.0
+                if c0[k] > 0.0 and below_i[k] != joined_i:
+                    joined_i = below_i[k]
+                    _join(parent, run, joined_i)
+                if c1[k] > 0.0 and below_j[k] != joined_j:
+                    joined_j = below_j[k]
+                    _join(parent, run, joined_j)
     roots = np.empty(runs, np.int32)
     for run in range(runs):
         roots[run] = _root(parent, run)
