@@ -1,14 +1,27 @@
 """The command line: what works, and that every mistake is one line that names the item and the value."""
 
+import errno
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
-from paddlewheel import cli, gallery
+import paddlewheel.run
+from falling import Falling, equal
+from paddlewheel import gallery
 from paddlewheel.cli import main
+from paddlewheel.commands import run as run_command
+from paddlewheel.commands.estimate import frame_bytes, particle_count, step_count
+from paddlewheel.output.cache import Cache
+from paddlewheel.run import Simulation, SolveFailedError
+from paddlewheel.scene import Method, Scene
+from paddlewheel.step import first_step
 
 SCENE = """
 import paddlewheel as pw
@@ -49,6 +62,7 @@ def folder(tmp_path, monkeypatch):
         "late_error.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else p.speed),"),
         "late_shape.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else 1.0),"),
         "late_nan.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else p * float('nan')),"),
+        "outside.py": SCENE.replace("pw.HalfSpace((0, level, 0), (0, 1, 0))", "pw.Sphere((5, 5, 5), 1)"),
         "moving.py": SCENE.replace("0.2, lid", "0.2").replace("radius)),", "radius), lambda t: pw.Pose((t, 0, 0))),"),
     }
     for name, text in scenes.items():
@@ -57,24 +71,35 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def contents(folder) -> dict[str, bytes]:
+    """All files below a folder, with what is in them."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.fixture
+def falling(monkeypatch):
+    monkeypatch.setattr(paddlewheel.run, "Stepper", Falling)
+
+
 def not_converged():
-    step = cli.first_step(gallery.SCENES["still-water"].scene(cells=12))
+    step = first_step(gallery.SCENES["still-water"].scene(cells=12))
     return step._replace(projection=step.projection._replace(info=step.projection.info._replace(converged=False)))
 
 
-def test_run_draws_and_says_where_in_one_line(folder, capsys):
-    assert main(["run", "still-water", "--cells", "16", "--set", "tilt=45", "--out", "pictures"]) == 0
+def test_first_step_draws_and_says_where_in_one_line(folder, capsys):
+    assert main(["first-step", "still-water", "--cells", "16", "--set", "tilt=45", "--out", "pictures"]) == 0
     out = capsys.readouterr().out
     assert out.count("\n") == 1
-    assert out.startswith("pictures/still-water.png: max|u| / gΔt = ")
+    assert out.startswith("pictures/still-water.png: max|u| = ")
     assert (folder / "pictures" / "still-water.png").stat().st_size > 10_000
+    assert os.listdir(folder / "pictures") == ["still-water.png"]
 
 
 @pytest.mark.parametrize("file", ["good.py", "two_d.py"])
-def test_run_takes_a_file(file, folder, capsys):
-    assert main(["run", file, "--set", "level=0.4", "--cells", "12"]) == 0
+def test_first_step_takes_a_file(file, folder, capsys):
+    assert main(["first-step", file, "--set", "level=0.4", "--cells", "12"]) == 0
     name = file.removesuffix(".py")
-    assert capsys.readouterr().out.startswith(f"out/{name}/{name}.png: max|u| [m/s] = ")
+    assert capsys.readouterr().out.startswith(f"out/{name}/{name}.png: max|u| = ")
 
 
 def test_a_scene_imports_what_lies_beside_it(folder, capsys):
@@ -86,7 +111,7 @@ def test_a_scene_imports_what_lies_beside_it(folder, capsys):
         text + "\ndef speed(p):\n    import my_numbers\n    return my_numbers.SPEED * p\n"
     )
     before = sys.path[:]
-    assert main(["run", "beside/scene.py"]) == 0
+    assert main(["first-step", "beside/scene.py"]) == 0
     assert sys.path == before
 
 
@@ -97,32 +122,43 @@ def test_gallery_lists_every_scene(capsys):
         assert name in out
 
 
-@pytest.mark.parametrize("name", gallery.SCENES)
-def test_every_gallery_scene_holds(name, monkeypatch):
-    """On a small grid; `make check` runs them at their own size."""
-    entry = gallery.SCENES[name]
-    figures = entry.check(cli.first_step(entry.scene(cells=24)))
+def test_still_water_holds(falling):
+    """On a small grid; `make check` runs it at its own size."""
+    entry = gallery.SCENES["still-water"]
+    figures = entry.check(Simulation(entry.scene(cells=24)))
     assert figures.keys() == entry.LIMITS.keys()
     assert all(figures[figure] <= limit for figure, limit in entry.LIMITS.items())
+
+
+@pytest.mark.parametrize("name", gallery.SCENES)
+def test_gallery_scenes_have_one_shape(name, falling):
+    entry = gallery.SCENES[name]
     assert entry.caption
+    assert isinstance(entry.scene(cells=16), Scene)
+    assert entry.check(Simulation(entry.scene(cells=16))).keys() == entry.LIMITS.keys()
 
 
-def test_check_fails_with_code_1(monkeypatch, capsys):
+def test_check_fails_with_code_1(falling, monkeypatch, capsys):
     entry = gallery.SCENES["still-water"]
-    small = cli.first_step(entry.scene(cells=12))
-    monkeypatch.setattr(cli, "first_step", lambda scene: small)
+    monkeypatch.setattr(entry, "check", lambda simulation: dict.fromkeys(entry.LIMITS, 0.0))
     assert main(["check", "still-water"]) == 0
     assert "FAILS" not in capsys.readouterr().out
-    monkeypatch.setattr(entry, "check", lambda step: dict.fromkeys(entry.LIMITS, float("nan")))
-    assert main(["check"]) == 1
+    monkeypatch.setattr(entry, "check", lambda simulation: dict.fromkeys(entry.LIMITS, float("nan")))
+    assert main(["check", "still-water"]) == 1
     assert "FAILS" in capsys.readouterr().out
 
 
-def test_check_fails_if_the_solve_did_not_converge(monkeypatch, capsys):
-    failed = not_converged()
-    monkeypatch.setattr(cli, "first_step", lambda scene: failed)
-    assert main(["check", "still-water"]) == 1
-    assert "FAILS: the solve did not converge" in capsys.readouterr().out
+def test_check_goes_on_after_a_solve_that_did_not_converge(falling, monkeypatch, capsys):
+    def failing(simulation):
+        raise SolveFailedError("the pressure solve did not converge")
+
+    holding = gallery.SCENES["dam-break"]
+    monkeypatch.setattr(gallery.SCENES["still-water"], "check", failing)
+    monkeypatch.setattr(holding, "check", lambda simulation: dict.fromkeys(holding.LIMITS, 0.0))
+    assert main(["check"]) == 1
+    out = capsys.readouterr().out
+    assert "FAILS: the pressure solve did not converge" in out
+    assert out.count("holds") == len(holding.LIMITS)
 
 
 def test_bench_writes_json_and_plot(folder, capsys):
@@ -132,27 +168,6 @@ def test_bench_writes_json_and_plot(folder, capsys):
     assert (folder / "a.png").exists()
     assert "multigrid" in capsys.readouterr().out
     assert not list(folder.glob(".*"))
-
-
-def test_what_fails_to_be_written_leaves_the_old_file(tmp_path):
-    path = tmp_path / "a.json"
-    path.write_text("old")
-
-    def half(file):
-        file.write_text("ha")
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        cli._replace(path, half)
-    assert [(f.name, f.read_text()) for f in tmp_path.iterdir()] == [("a.json", "old")]
-
-
-def test_a_link_is_written_through(tmp_path):
-    """/dev/stdout is one, and must not become a file."""
-    (tmp_path / "link").symlink_to(tmp_path / "target")
-    cli._replace(tmp_path / "link", lambda file: file.write_text("new"))
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "target").read_text() == "new"
 
 
 @pytest.mark.parametrize("arguments", ["gallery", "--help", "run nowhere.py"])
@@ -193,10 +208,21 @@ MISTAKES = {
     "velocity as one number": ("run one_speed.py", "items[0] Liquid(HalfSpace): velocity(points) returned"),
     "velocity of two components": ("run flat_speed.py", "items[0] Liquid(HalfSpace): velocity(points) returned"),
     "velocity of NaN": ("run nan_speed.py", "items[0] Liquid(HalfSpace): velocity at", "nan"),
-    "velocity that fails in the step": ("run late_error.py", "late_error.py:6: AttributeError", "'speed'"),
-    "velocity of a wrong shape in the step": ("run late_shape.py", "late_shape.py: IndexError"),
-    "velocity of NaN in the step": ("run late_nan.py", "not finite"),
+    "velocity that fails in the step": ("first-step late_error.py", "late_error.py:6: AttributeError", "'speed'"),
+    "velocity of a wrong shape in the step": ("first-step late_shape.py", "late_shape.py: IndexError"),
+    "velocity of NaN in the step": ("first-step late_nan.py", "not finite"),
     "out is a file": ("run good.py --out good.py", "good.py", "exists"),
+    "out in a file": ("run good.py --out good.py/a", "good.py", "Not a directory"),
+    "first step into a file": ("first-step good.py --out good.py", "good.py", "exists"),
+    "liquid outside": ("run outside.py", "items[0] Liquid(Sphere) lies from", "outside the domain"),
+    "frames backwards": ("run good.py --frames 5-2", "--frames", "'5-2'", "not after the last"),
+    "frames from zero": ("run good.py --frames 0-2", "'0-2'"),
+    "no frames": ("run good.py --frames 0", "'0'"),
+    "frames as text": ("run good.py --frames all", "'all'", "1-240"),
+    "resume and overwrite": ("run good.py --resume --overwrite", "--overwrite", "not allowed with"),
+    "dry run of nothing": ("run nowhere.py --dry-run", "nowhere.py", "No such file"),
+    "render of nothing": ("render nowhere", "nowhere: no run is there"),
+    "render of a file": ("render good.py", "good.py: no run is there"),
     "unknown check": ("check still-watr", "NAME='still-watr'", "did you mean 'still-water'?"),
     "unknown benchmark": ("bench presure", "benchmark='presure'", "did you mean 'pressure'?"),
     "ladder too small": ("bench pressure --cells 4", "cells=4"),
@@ -212,8 +238,9 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_line_and_code_2(mistake, folder, capsys):
+def test_a_mistake_is_one_line_and_code_2(mistake, folder, falling, capsys):
     line, *fragments = MISTAKES[mistake]
+    before = contents(folder)
     try:
         code = main(line.split())
     except SystemExit as stop:  # argparse leaves this way
@@ -224,11 +251,12 @@ def test_a_mistake_is_one_line_and_code_2(mistake, folder, capsys):
     assert error.startswith("paddlewheel: error: ")
     for fragment in fragments:
         assert fragment in error
+    assert contents(folder) == before
 
 
 def test_a_solid_outside_the_domain_is_a_warning(folder, capsys):
-    (folder / "outside.py").write_text(SCENE.replace("(0.5, 0.4, 0.5)", "(5, 5, 5)"))
-    assert main(["run", "outside.py"]) == 0
+    (folder / "far.py").write_text(SCENE.replace("(0.5, 0.4, 0.5)", "(5, 5, 5)"))
+    assert main(["first-step", "far.py"]) == 0
     error = capsys.readouterr().err
     assert error.startswith("paddlewheel: warning: items[1] Solid(Sphere) lies from")
     assert error.count("\n") == 1
@@ -236,8 +264,8 @@ def test_a_solid_outside_the_domain_is_a_warning(folder, capsys):
 
 def test_a_solve_that_did_not_converge_is_not_drawn(folder, monkeypatch, capsys):
     failed = not_converged()
-    monkeypatch.setattr(cli, "first_step", lambda scene: failed)
-    assert main(["run", "still-water"]) == 2
+    monkeypatch.setattr(run_command, "first_step", lambda scene: failed)
+    assert main(["first-step", "still-water"]) == 2
     assert "did not converge" in capsys.readouterr().err
     assert not (folder / "out").exists()
 
@@ -246,19 +274,265 @@ def test_interrupt_is_130(folder, monkeypatch, capsys):
     def interrupted(scene):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "first_step", interrupted)
-    assert main(["run", "still-water"]) == 130
+    monkeypatch.setattr(run_command, "first_step", interrupted)
+    assert main(["first-step", "still-water"]) == 130
     assert "Traceback" not in capsys.readouterr().err
 
 
 def test_without_matplotlib_it_says_what_to_install(folder, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(["run", "good.py"]) == 2
+    assert main(["first-step", "good.py"]) == 2
     assert "pip install 'paddlewheel[picture]'" in capsys.readouterr().err
 
 
+def frames_of(folder, name="good"):
+    cache = Cache(folder, name)
+    return {n: cache.load(n) for n in cache.frames()}
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(equal(a[n], b[n]) for n in a)
+
+
+def reference(frames):
+    scene = gallery.SCENES["dam-break"].scene(cells=8)
+    return {f.number: f.state.copy() for f in Simulation(scene).run(frames)}
+
+
+RUN = ["run", "dam-break", "--cells", "8", "--out", "cache"]
+
+
+def test_run_keeps_every_frame_and_sums_up(folder, falling, capsys):
+    assert main([*RUN, "--frames", "7"]) == 0
+    assert same(frames_of(folder / "cache", "dam-break"), reference(7))
+    out, err = capsys.readouterr()
+    for word in (
+        "move",
+        "solve",
+        "everything",
+        "7 frames",
+        "pressure: 6.0 iterations, at most 7",
+        "volume: 0.5 → 0.5 m³",
+    ):
+        assert word in out
+    assert out.splitlines()[-1] == "cache/dam-break.0001.npz … dam-break.0007.npz"
+    lines = [line for line in err.splitlines() if "warning" not in line]
+    assert [line.split(":")[1] for line in lines] == [f" frame {n} of 7" for n in range(1, 8)]
+    warned = [line.split(": ", 3)[3] for line in err.splitlines() if "warning" in line]
+    assert warned[:2] == ["warned at 0", "warned at 1"]
+    assert len(warned) == len(set(warned))
+
+
+def test_frames_before_the_first_are_not_kept(folder, falling):
+    assert main([*RUN, "--frames", "4-6"]) == 0
+    whole = reference(6)
+    assert same(frames_of(folder / "cache", "dam-break"), {n: whole[n] for n in (4, 5, 6)})
+
+
+def test_a_resumed_run_is_the_unbroken_one(folder, falling, capsys):
+    assert main([*RUN, "--frames", "3", "--resume"]) == 0  # of nothing yet: it begins
+    assert main([*RUN, "--frames", "8", "--resume"]) == 0
+    assert same(frames_of(folder / "cache", "dam-break"), reference(8))
+    capsys.readouterr()
+    assert main([*RUN, "--frames", "5", "--resume"]) == 0
+    assert capsys.readouterr().out == "cache: frames up to 8 are there already\n"
+
+
+def test_a_damaged_last_frame_is_computed_again(folder, falling, capsys):
+    assert main([*RUN, "--frames", "4"]) == 0
+    last = folder / "cache" / "dam-break.0004.npz"
+    last.write_bytes(last.read_bytes()[:1000])
+    assert main([*RUN, "--frames", "5", "--resume"]) == 0
+    assert "warning: frame 4 is not whole" in capsys.readouterr().err
+    assert same(frames_of(folder / "cache", "dam-break"), reference(5))
+
+
+REFUSED = {
+    "used": ([*RUN, "--frames", "9"], "--resume to go on"),
+    "other parameters": ([*RUN, "--frames", "9", "--resume", "--set", "flip=0.9"], "with other parameters"),
+    "other cells": (["run", "dam-break", "--cells", "16", "--out", "cache", "--resume"], "with other parameters"),
+    "other scene": (["run", "good.py", "--out", "cache", "--resume"], "of another scene"),
+    "other scene without resume": (["run", "good.py", "--out", "cache"], "--overwrite"),
+    "mistake with overwrite": ([*RUN, "--overwrite", "--set", "flip=9"], "flip=9"),
+    "nothing to simulate": (["run", "no_liquid.py", "--out", "cache", "--overwrite"], "no Liquid"),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_is_there_is_not_lost(why, folder, falling, capsys):
+    assert main([*RUN, "--frames", "2"]) == 0
+    capsys.readouterr()
+    before = contents(folder)
+    line, fragment = REFUSED[why]
+    assert main(line) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert fragment in error
+    assert contents(folder) == before
+
+
+def test_an_edited_scene_or_another_version_is_not_resumed(folder, falling, monkeypatch, capsys):
+    line = ["run", "good.py", "--frames", "2", "--resume"]
+    assert main(line) == 0
+    with monkeypatch.context() as later:
+        later.setattr(paddlewheel, "__version__", "9.9")
+        assert main(line) == 2
+    assert f'another version of paddlewheel ("{paddlewheel.__version__}", now "9.9")' in capsys.readouterr().err
+    (folder / "good.py").write_text(SCENE + "# edited")
+    assert main(line) == 2
+    assert "of an edited scene" in capsys.readouterr().err
+
+
+def test_overwrite_begins_anew(folder, falling):
+    assert main([*RUN, "--frames", "5"]) == 0
+    assert main(["run", "good.py", "--out", "cache", "--frames", "2", "--overwrite"]) == 0
+    assert sorted(p.name for p in (folder / "cache").glob("*.npz")) == ["good.0001.npz", "good.0002.npz"]
+
+
+def test_interrupt_says_how_to_go_on(folder, falling, monkeypatch, capsys):
+    write = Cache.write
+
+    def interrupted(self, number, *frame):
+        if number == 4:
+            raise KeyboardInterrupt
+        write(self, number, *frame)
+
+    monkeypatch.setattr(Cache, "write", interrupted)
+    assert main([*RUN, "--frames", "6"]) == 130
+    assert "interrupted: cache is whole up to frame 3; the same command with --resume" in capsys.readouterr().err
+    monkeypatch.setattr(Cache, "write", write)
+    assert main([*RUN, "--frames", "6", "--resume"]) == 0
+    assert same(frames_of(folder / "cache", "dam-break"), reference(6))
+
+
+def test_a_failed_solve_keeps_the_frames_before_it(folder, falling, monkeypatch, capsys):
+    step = Falling.step
+
+    def failing(self, state, dt):
+        state, report = step(self, state, dt)
+        failed = report.solves[0]._replace(converged=state.time < 0.1)
+        return state, report._replace(solves=[failed])
+
+    monkeypatch.setattr(Falling, "step", failing)
+    assert main([*RUN, "--frames", "6"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("paddlewheel: error: step ")
+    assert frames_of(folder / "cache", "dam-break").keys() == {1, 2}
+
+
+def test_a_function_that_fails_later_is_named_with_its_line(folder, falling, monkeypatch, capsys):
+    text = SCENE.replace("    ])", "        pw.Force(lambda p, t: p if t < 0.1 else p.speed),\n    ])")
+    (folder / "forced.py").write_text(text)
+    step = Falling.step
+    monkeypatch.setattr(
+        Falling, "step", lambda self, s, dt: (self.scene.items[2].f(s.particles.position, s.time), step(self, s, dt))[1]
+    )
+    assert main(["run", "forced.py", "--frames", "9"]) == 2
+    assert "error: forced.py:8: AttributeError: " in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_an_unwritable_folder_is_one_line(folder, falling, monkeypatch, capsys):
+    def forbidden(self, *_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "mkdir", forbidden)
+    assert main(RUN) == 2
+    assert capsys.readouterr().err == "paddlewheel: error: cache: Permission denied\n"
+
+
+def command(*arguments, **options):
+    """The command line with the stand-in, in a process of its own."""
+    script = Path(__file__).with_name("falling.py")
+    return subprocess.Popen([sys.executable, str(script), *arguments], stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_files_that_may_not_grow_are_one_line(folder, falling):
+    """As on a full disk: the frame that does not fit leaves nothing behind."""
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # a frame of 32 cells is larger
+
+    line = ["run", "dam-break", "--cells", "32", "--out", "cache", "--frames", "2"]
+    process = command(*line, preexec_fn=limited, stdout=subprocess.DEVNULL, env=os.environ | {"NUMBA_DISABLE_JIT": "1"})
+    error = process.communicate()[1].splitlines()[-1]
+    assert process.returncode == 2
+    assert error == "paddlewheel: error: cache/dam-break.0001.npz: File too large"
+    assert os.listdir(folder / "cache") == ["manifest.json"]
+
+
+def test_killed_runs_resume_to_the_unbroken_one(folder, falling):
+    """Ten times kill -9, at any moment: between frames, in steps, while files are written."""
+    env = os.environ | {"FALLING_SECONDS": "0.002"}
+    line = [*RUN, "--frames", "60", "--resume"]
+    seen = []
+    for kill in range(10):
+        process = command(*line, env=env, stdout=subprocess.DEVNULL)
+        wanted = 3 + 5 * kill  # frames, so that every run comes to write some
+        deadline = time.monotonic() + 60
+        while not (folder / "cache" / f"dam-break.{wanted:04}.npz").exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.001)
+        time.sleep(0.0037 * kill)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        seen.append(len(frames_of(folder / "cache", "dam-break")))  # every file that has its name can be read
+    assert seen == sorted(seen)
+    process = command(*line, env=env, stdout=subprocess.DEVNULL)
+    process.communicate()
+    assert process.returncode == 0
+    assert same(frames_of(folder / "cache", "dam-break"), reference(60))
+    assert not list((folder / "cache").glob(".*"))
+
+
+def test_ctrl_c_leaves_a_run_to_resume(folder):
+    process = command(*RUN, "--frames", "500", env=os.environ | {"FALLING_SECONDS": "0.002"}, stdout=subprocess.DEVNULL)
+    while not (folder / "cache" / "dam-break.0002.npz").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    error = process.communicate()[1]
+    assert process.returncode == 130
+    assert error.splitlines()[-1].startswith("paddlewheel: interrupted: cache is whole up to frame ")
+    assert "Traceback" not in error
+
+
+def test_a_dry_run_says_what_it_costs_and_writes_nothing(folder, capsys):
+    before = contents(folder)
+    assert main(["run", "dam-break", "--dry-run", "--cells", "32"]) == 0
+    out = capsys.readouterr().out
+    assert "32 × 20 × 8" in out
+    for word in ("particles", "memory", "disk", "for each frame", "measured with two threads"):
+        assert word in out
+    assert contents(folder) == before
+
+
+def test_particles_are_estimated_from_the_volume():
+    """A column of 8 × 16 cells of 32, half of it 0.5 m deep: exact; round shapes to a few percent."""
+    scene = gallery.SCENES["dam-break"].scene(cells=32)
+    assert particle_count(scene) == pytest.approx(8 * 16 * 8 * 8)
+    flat = gallery.SCENES["dam-break"].scene(cells=32, dimensions=2, particles_per_cell=9)
+    assert particle_count(flat) == pytest.approx(8 * 16 * 9)
+
+
+def test_the_estimated_size_of_a_frame_is_that_of_its_file(tmp_path):
+    for advection in ("flip", "apic"):
+        scene = gallery.SCENES["dam-break"].scene(cells=32, advection=advection)
+        state = Falling(scene).start()
+        state.particles = state.particles.at(*state.particles[:2], affine=advection == "apic")
+        state.save(tmp_path / "state.npz")
+        assert (tmp_path / "state.npz").stat().st_size == pytest.approx(frame_bytes(scene, 50), rel=0.02)
+
+
+def test_finer_grids_take_more_steps():
+    counts = [step_count(gallery.SCENES["dam-break"].scene(cells=n)) for n in (32, 64, 128)]
+    assert counts == sorted(counts)
+    assert counts[-1] == pytest.approx(4 * counts[0], abs=3)
+    assert step_count(Scene((1, 1, 1), 8, gravity=(0, 0, 0), method=Method(cfl=1))) == 1
+
+
 def test_help_teaches_by_example(capsys):
-    for line in ("--help", "run --help", "bench pressure --help"):
+    for line in ("--help", "run --help", "render --help", "first-step --help", "bench pressure --help"):
         with pytest.raises(SystemExit) as stop:
             main(line.split())
         assert stop.value.code == 0

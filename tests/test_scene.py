@@ -128,7 +128,7 @@ BAD_SCENES = {
         r"items\[0\] SurfacePressure: f\(points\) returned .* expected numbers of shape \(64,\)",
     ),
     "an infinite pressure": (
-        {"items": [SurfacePressure(lambda points, t: points[:, 1] / t)]},
+        {"items": [SurfacePressure(lambda points, t: np.full(len(points), INF))]},
         r"items\[0\] SurfacePressure: f at \(0.25, 0.125, 0.125\) m is inf, expected a finite number",
     ),
     "liquid outside": (

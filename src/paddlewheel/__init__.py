@@ -10,17 +10,20 @@ scene = pw.Scene(
         pw.Solid(pw.Sphere((0.5, 0.4, 0.5), 0.2)),
     ],
 )
-step = pw.first_step(scene)
+simulation = pw.Simulation(scene)
+for frame in simulation.run(frames=48):
+    print(frame.number, frame.report.volume)
 """
 
 from paddlewheel.measure import Solids, liquid_distance
 from paddlewheel.physics.pressure import Projection, project
-from paddlewheel.scene import Liquid, Method, Scene, Solid
+from paddlewheel.run import Frame, Simulation, SolveFailedError
+from paddlewheel.scene import Force, Inflow, Liquid, Method, Outflow, Scene, Solid, SurfacePressure
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, HalfSpace, Shape, Sphere, Torus
 from paddlewheel.step import FirstStep, first_step
-from paddlewheel.types import Boundary, Faces, Grid, SolveInfo
+from paddlewheel.types import Boundary, Faces, Grid, Particles, SolveInfo, State, StepReport
 
 __version__ = "0.1.0"
 
@@ -31,19 +34,29 @@ __all__ = [
     "Cylinder",
     "Faces",
     "FirstStep",
+    "Force",
+    "Frame",
     "Grid",
     "HalfSpace",
+    "Inflow",
     "Liquid",
     "Mesh",
     "Method",
+    "Outflow",
+    "Particles",
     "Pose",
     "Projection",
     "Scene",
     "Shape",
+    "Simulation",
     "Solid",
     "Solids",
+    "SolveFailedError",
     "SolveInfo",
     "Sphere",
+    "State",
+    "StepReport",
+    "SurfacePressure",
     "Torus",
     "first_step",
     "liquid_distance",

@@ -1,13 +1,14 @@
 """Scenes that show what holds: one file per figure.
 
-A file has `scene(**parameters) -> Scene`, its `caption`, `check(step)`, which
-measures by name what must hold, and `LIMITS`, the largest value allowed for
-each. A new file needs one line in SCENES; the command line, the list and the
-tests find it there.
+A file has `scene(**parameters) -> Scene`, its `caption`, `check(simulation)`,
+which runs the simulation as far as it needs and measures by name what must
+hold, and `LIMITS`, the largest value allowed for each. A new file needs one
+line in SCENES; the command line, the list and the tests find it there.
 """
 
-from paddlewheel.gallery import still_water
+from paddlewheel.gallery import dam_break, still_water
 
 SCENES = {
     "still-water": still_water,
+    "dam-break": dam_break,
 }

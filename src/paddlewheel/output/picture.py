@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from paddlewheel.step import FirstStep
-from paddlewheel.types import Faces
+from paddlewheel.types import Faces, Grid
 
-_SOLID, _LINE, _SURFACE = "#d9d4cc", "#5b534a", "#123a5c"
-_STYLE = {
+SOLID_COLOUR, LINE_COLOUR, SURFACE_COLOUR = "#d9d4cc", "#5b534a", "#123a5c"
+STYLE = {
     "font.size": 10,
     "axes.titlesize": 11,
     "axes.edgecolor": "#8a8178",
@@ -48,9 +48,9 @@ def draw_step(step: FirstStep, path: Path, title: str) -> None:
     pressure = np.where(liquid, projection.pressure[:, :, k], np.nan)
     kilo = 1000 if np.nanmax(np.abs(pressure), initial=0) >= 1000 else 1
 
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.9), layout="constrained", sharey=True)
-        figure.suptitle(title, fontsize=13, color=_SURFACE)
+        figure.suptitle(title, fontsize=13, color=SURFACE_COLOUR)
 
         extent = (0, grid.size[0], 0, grid.size[1])
         image = axes[0].imshow((pressure / kilo).T, origin="lower", extent=extent, cmap="YlGnBu", aspect="equal")
@@ -74,17 +74,45 @@ def draw_step(step: FirstStep, path: Path, title: str) -> None:
         plt.close(figure)
 
 
+def draw_solids(ax, grid: Grid, nodes: np.ndarray) -> None:
+    """Solids over everything else, by their φ at the nodes of a plane of the grid, shape (nx+1, ny+1)."""
+    x, y = (np.arange(n) * grid.h for n in grid.node_shape[:2])
+    if nodes.min() < 0 < nodes.max():
+        ax.contourf(x, y, nodes.T, levels=[nodes.min(), 0], colors=[SOLID_COLOUR], zorder=3)
+        ax.contour(x, y, nodes.T, levels=[0], colors=[LINE_COLOUR], linewidths=1.2, zorder=4)
+
+
+def draw_sheet(path: Path, pictures: list[Path], times: list[float]) -> None:
+    """Pictures of frames side by side, each with its time [s]."""
+    plt = pyplot()
+    columns = min(len(pictures), 4 if len(pictures) > 6 else 3)
+    rows = -(-len(pictures) // columns)
+    images = [plt.imread(picture) for picture in pictures]
+    height, width = images[0].shape[:2]
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            rows, columns, figsize=(4 * columns, rows * (4 * height / width + 0.3)), layout="constrained", squeeze=False
+        )
+        for ax in axes.flat:
+            ax.set_axis_off()
+        for ax, image, time in zip(axes.flat, images, times, strict=False):
+            ax.imshow(image)
+            ax.set_title(f"{time:.2f} s", color=SURFACE_COLOUR)
+        figure.savefig(path, dpi=110)
+        plt.close(figure)
+
+
 def draw_scaling(result: dict, path: Path) -> None:
     """Time, time per unknown and iterations of `paddlewheel bench pressure` against the number of unknowns."""
     plt = pyplot()
-    with plt.rc_context(_STYLE):
+    with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 3, figsize=(12.4, 4.1), layout="constrained")
         machine = result["machine"]
         figure.suptitle(
             f"one projection to {result['tolerance']:g}: {machine['threads']} threads, "
             f"triad {machine['triad'] / 1e9:.0f} GB/s",
             fontsize=13,
-            color=_SURFACE,
+            color=SURFACE_COLOUR,
         )
         for solver, colour in (("multigrid", "#1b6ca8"), ("mic", "#c2571a")):
             rows = [row for row in result["rows"] if row["solver"] == solver]
@@ -97,7 +125,7 @@ def draw_scaling(result: dict, path: Path) -> None:
             axes[1].loglog(n, 1e6 * total / n, **style)
             axes[2].semilogx(n, [row["iterations"] for row in rows], **style)
             if solver == "multigrid":
-                axes[0].loglog(n, total[-1] * n / n[-1], ":", color=_LINE, lw=1, label="∝ unknowns")
+                axes[0].loglog(n, total[-1] * n / n[-1], ":", color=LINE_COLOUR, lw=1, label="∝ unknowns")
         for ax, name in zip(axes, ("seconds", "microseconds per unknown", "iterations"), strict=True):
             ax.set_title(name)
             ax.set_xlabel("unknowns")
@@ -137,12 +165,8 @@ def _solids(ax, step, k) -> None:
     x, y = ((np.arange(n) + 0.5) * grid.h for n in grid.shape[:2])
     phi = step.phi[:, :, k]
     if phi.min() < 0 < phi.max():
-        ax.contour(x, y, phi.T, levels=[0], colors=[_SURFACE], linewidths=1.6)
-    x, y = (np.arange(n) * grid.h for n in grid.node_shape[:2])
-    nodes = step.boundary.phi[:, :, k : k + 2].mean(axis=2)
-    if nodes.min() < 0 < nodes.max():
-        ax.contourf(x, y, nodes.T, levels=[nodes.min(), 0], colors=[_SOLID], zorder=3)
-        ax.contour(x, y, nodes.T, levels=[0], colors=[_LINE], linewidths=1.2, zorder=4)
+        ax.contour(x, y, phi.T, levels=[0], colors=[SURFACE_COLOUR], linewidths=1.6)
+    draw_solids(ax, grid, step.boundary.phi[:, :, k : k + 2].mean(axis=2))
     ax.set_facecolor("#fbfaf8")
     ax.set_xlim(0, grid.size[0])
     ax.set_ylim(0, grid.size[1])

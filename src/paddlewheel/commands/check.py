@@ -1,0 +1,45 @@
+"""`paddlewheel gallery` and `check`: the scenes that come with the package, and whether what they claim holds."""
+
+import inspect
+
+from rich.table import Table
+
+from paddlewheel import gallery
+from paddlewheel.commands.terminal import console, progress
+from paddlewheel.run import Simulation, SolveFailedError
+from paddlewheel.solids import argument
+
+FAILED = 1
+
+
+def check(options) -> int:
+    """Measure what must hold of gallery scenes."""
+    names = options.names or list(gallery.SCENES)
+    for name in names:
+        argument.choice("check", "NAME", name, gallery.SCENES)
+    table = Table("scene", "figure", "measured", "at most", "", box=None, pad_edge=False)
+    failed = False
+    for name in names:
+        entry = gallery.SCENES[name]
+        try:
+            figures = entry.check(Simulation(entry.scene(), progress=progress))
+        except SolveFailedError as error:
+            table.add_row(name, "", "", "", f"FAILS: {error}")
+            failed = True
+            continue
+        for figure, value in figures.items():
+            holds = value <= entry.LIMITS[figure]  # NaN does not
+            failed |= not holds
+            table.add_row(name, figure, f"{value:.2e}", f"{entry.LIMITS[figure]:.0e}", "holds" if holds else "FAILS")
+    console().print(table)
+    return FAILED if failed else 0
+
+
+def listing(options) -> int:
+    """List the scenes."""
+    table = Table("name", "what it shows", "parameters", box=None, pad_edge=False)
+    for name, entry in gallery.SCENES.items():
+        parameters = inspect.signature(entry.scene).parameters.values()
+        table.add_row(name, entry.caption, "\n".join(f"{p.name}={p.default}" for p in parameters))
+    console().print(table)
+    return 0

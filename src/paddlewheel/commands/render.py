@@ -1,0 +1,62 @@
+"""`paddlewheel render`: pictures, a contact sheet and a film of the frames of a run."""
+
+from pathlib import Path
+
+import numpy as np
+
+from paddlewheel.commands import scenes
+from paddlewheel.commands.terminal import complain, progress
+from paddlewheel.measure import Solids
+from paddlewheel.output import picture
+from paddlewheel.output.cache import Cache, replace
+from paddlewheel.output.render import draw_frame, require
+from paddlewheel.output.video import ffmpeg, write_video
+from paddlewheel.scene import Scene
+
+__all__ = ["draw", "render", "require"]
+
+ON_SHEET = 12  # pictures
+
+
+def render(options) -> int:
+    """Draw the frames of a run."""
+    cache = Cache.of(options.cache)
+    first, last = options.frames or (1, None)
+    frames = [n for n in cache.frames() if first <= n and (last is None or n <= last)]
+    if not frames:
+        there = cache.frames()
+        has = f"frames {there[0]} to {there[-1]}" if there else "no frames"
+        raise ValueError(f"{cache.folder}: no frame to draw there, it has {has}")
+    source, scene, changes = scenes.of_cache(cache)
+    for change in changes:
+        complain(f"warning: {change}")
+    require(scene)
+    if options.video:
+        ffmpeg()
+    draw(cache, source, scene, frames, options.out or cache.folder, options.sheet, options.video)
+    return 0
+
+
+def draw(
+    cache: Cache, source: scenes.Source, scene: Scene, frames: list[int], folder: Path, sheet: bool, video: bool
+) -> None:
+    """A picture of each frame; and of all of them a contact sheet and a film, if wanted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    out = Cache(folder, cache.name)
+    solids = source.guarded(lambda: Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides))
+    times, pictures = [], [out.path(n, "png") for n in frames]
+    for number, path in zip(progress(frames), pictures, strict=True):
+        state = cache.load(number)
+        solid = source.guarded(lambda state=state: solids.measure(state.time).phi)
+        replace(path, lambda file, solid=solid, state=state: draw_frame(file, scene, solid, state))
+        times.append(state.time)
+    print(f"{pictures[0]} … {pictures[-1].name}" if len(pictures) > 1 else pictures[0])
+    if sheet:
+        shown = np.unique(np.linspace(0, len(frames) - 1, ON_SHEET).round().astype(int))
+        path = out.path("sheet", "png")
+        replace(path, lambda file: picture.draw_sheet(file, [pictures[i] for i in shown], [times[i] for i in shown]))
+        print(path)
+    if video:
+        path = folder / f"{cache.name}.mp4"
+        replace(path, lambda file: write_video(file, pictures, scene.fps))
+        print(path)

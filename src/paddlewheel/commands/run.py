@@ -1,0 +1,167 @@
+"""`paddlewheel run`: simulate a scene and keep its frames."""
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import TextColumn
+from rich.table import Table
+
+from paddlewheel.commands import render, scenes
+from paddlewheel.commands.estimate import estimate
+from paddlewheel.commands.terminal import bar, complain, console
+from paddlewheel.output import picture
+from paddlewheel.output.cache import Cache, replace
+from paddlewheel.run import Frame, Simulation
+from paddlewheel.step import first_step
+from paddlewheel.types import StepReport
+
+INTERRUPTED = 130
+
+
+def run(options) -> int:
+    """Simulate from the start, or from the last whole frame, to the last one asked for."""
+    source = scenes.find(options.scene, _parameters(options))
+    scene = scenes.build(source)
+    if options.dry_run:
+        console().print(estimate(source.guarded, scene))
+        return 0
+    if options.render:
+        render.require(scene)  # now, not after hours
+    first, last = options.frames
+    folder = options.out or Path("out") / source.name
+    cache, manifest = Cache(folder, source.name), source.manifest(scene, folder)
+    done, state = 0, None
+    if options.resume:
+        cache.refuse_other(manifest)
+        done, state = cache.last()
+    elif not options.overwrite:
+        cache.refuse_used()
+    if done >= last:
+        print(f"{folder}: frames up to {done} are there already")
+        return 0
+    simulation = source.guarded(lambda: Simulation(scene, state))
+    cache.begin(manifest, after=done)
+    try:
+        frames = _guarded(source, simulation.run(last - done))
+        told = _Told()
+        for frame in told.each(frames, last):
+            if frame.number >= first:
+                cache.write(frame.number, frame.state, frame.report)
+                done = frame.number
+    except KeyboardInterrupt:
+        complain(
+            f"interrupted: {folder} is whole up to frame {done}; the same command with --resume goes on from there"
+        )
+        return INTERRUPTED
+    finally:
+        cache.close()
+    for line in told.summary(cache.report(cache.frames()[0])):
+        console().print(line, highlight=False)
+    print(f"{cache.path(first, 'npz')} … {cache.path(last, 'npz').name}")
+    if options.render:
+        render.draw(cache, source, scene, cache.frames(), folder, sheet=True, video=False)
+    return 0
+
+
+def first(options) -> int:
+    """Solve for the first step of a scene and draw it."""
+    source = scenes.find(options.scene, _parameters(options), "first-step")
+    scene = scenes.build(source)
+    step = source.guarded(lambda: first_step(scene))
+    info = step.projection.info
+    if not info.converged:
+        raise ValueError(
+            f"{source.name}: the pressure solve did not converge: residual {info.residual:.2g} after "
+            f"{info.iterations} iterations, wanted {scene.method.tolerance:g}"
+        )
+    folder = options.out or Path("out") / source.name
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{source.name}.png"
+    title = f"{source.name}, {' × '.join(map(str, scene.grid.shape))} cells"
+    replace(path, lambda file: picture.draw_step(step, file, title))
+    print(f"{path}: max|u| = {step.fastest:.1e} m/s, {info.unknowns} unknowns, {info.iterations} iterations")
+    return 0
+
+
+def _parameters(options) -> dict:
+    return dict(options.set) | ({} if options.cells is None else {"cells": options.cells})
+
+
+def _guarded(source: scenes.Source, frames: Iterator[Frame]) -> Iterator[Frame]:
+    while (frame := source.guarded(lambda: next(frames, None))) is not None:
+        yield frame
+
+
+class _Told:
+    """Tells of each frame as it comes, and of all of them at the end."""
+
+    def __init__(self):
+        self.reports: list[StepReport] = []
+        self.seconds = 0.0  # by the clock
+
+    def each(self, frames: Iterator[Frame], last: int) -> Iterator[Frame]:
+        """The frames, under a bar; one line for each of them if standard error is not a terminal."""
+        shown = bar(TextColumn("{task.fields[stages]}")) if Console(stderr=True).is_terminal else None
+        if shown is None:
+            for frame in self._timed(frames):
+                told = f"{frame.report.substeps} steps, {_stages(frame.report.seconds)}"
+                complain(f"frame {frame.number} of {last}: {told}")
+                yield frame
+            return
+        with shown:
+            task = None
+            for frame in self._timed(frames):
+                if task is None:
+                    task = shown.add_task("", total=last - frame.number + 1, stages="")
+                yield frame  # the bar counts what is written
+                stages = _stages(frame.report.seconds)
+                shown.update(task, description=f"frame {frame.number} of {last}", advance=1, stages=stages)
+
+    def _timed(self, frames) -> Iterator[Frame]:
+        start, seen = time.perf_counter(), set()
+        for frame in frames:
+            self.reports.append(frame.report)
+            for warning in frame.report.warnings:
+                if warning not in seen:
+                    seen.add(warning)
+                    complain(f"warning: frame {frame.number}: {warning}")
+            yield frame
+            self.seconds = time.perf_counter() - start
+
+    def summary(self, earliest: StepReport) -> Iterable:
+        """Seconds of each stage, iterations, and how the volume changed since the earliest frame that is kept."""
+        reports, steps = self.reports, sum(report.substeps for report in self.reports)
+        table = Table("stage", "seconds", "per step", "share", box=None, pad_edge=False)
+        stages = {stage: None for report in reports for stage in report.seconds}
+        rows = {stage: sum(report.seconds.get(stage, 0.0) for report in reports) for stage in stages}
+        rows["everything"] = self.seconds
+        for stage, seconds in rows.items():
+            share = f"{seconds / self.seconds:.0%}"
+            table.add_row(stage, f"{seconds:.2f}", f"{1000 * seconds / steps:.1f} ms", share)
+        yield table
+        yield f"{len(reports)} frames, {steps} steps, {self.seconds / len(reports):.2f} s for each frame"
+        solves = [solve for report in reports for solve in report.solves]
+        for name in dict.fromkeys(solve.name for solve in solves):
+            mine = [solve for solve in solves if solve.name == name]
+            mean = sum(solve.iterations for solve in mine) / len(mine)
+            most, unknowns = (max(getattr(s, what) for s in mine) for what in ("iterations", "unknowns"))
+            yield f"{name}: {mean:.1f} iterations, at most {most}; at most {unknowns} unknowns"
+        yield _volume(earliest, reports)
+
+
+def _volume(earliest: StepReport, reports: list[StepReport]) -> str:
+    """Of the earliest and the last frame, and the change that neither sources nor drains explain."""
+    volume = reports[-1].volume
+    inflow, outflow = sum(r.inflow for r in reports), sum(r.outflow for r in reports)
+    moved = f", {inflow:.4g} m³ in and {outflow:.4g} m³ out" if inflow or outflow else ""
+    if not earliest.volume > 0 or moved:
+        return f"volume: {earliest.volume:.6g} → {volume:.6g} m³{moved}"
+    return f"volume: {earliest.volume:.6g} → {volume:.6g} m³, {volume / earliest.volume - 1:+.2%}"
+
+
+def _stages(seconds: dict[str, float]) -> str:
+    largest = sorted(seconds.items(), key=lambda stage: -stage[1])[:3]
+    total = f"{sum(seconds.values()):.2f} s"
+    return f"{total} ({', '.join(f'{stage} {value:.2f}' for stage, value in largest)})" if largest else total

@@ -1,0 +1,290 @@
+"""A run on disk: a folder with a manifest and one file for each frame.
+
+    manifest.json     what was run: scene, parameters, version
+    dam.0001.json     what the steps of frame 1 reported
+    dam.0001.npz      the state at its end, written last: a frame is there if this file is
+
+Every file is written under another name, forced to the disk and then renamed.
+So whatever happens, a name stands for a whole file, and a run can go on from
+its last one.
+"""
+
+import hashlib
+import json
+import os
+import re
+import types
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import numpy as np
+
+from paddlewheel.scene import Scene
+from paddlewheel.solids.mesh import Mesh
+from paddlewheel.types import SolveInfo, State, StepReport
+
+MANIFEST = "manifest.json"
+TEMPORARY = ".unfinished-"
+
+# What must be the same for a run to go on, and what it is called if it is not.
+_OTHER = {
+    "name": "of another scene",
+    "version": "by another version of paddlewheel",
+    "parameters": "with other parameters",
+    "source": "of an edited scene",
+    "description": "of a changed scene",
+}
+
+
+class Cache:
+    """The folder of a run, whose files begin with `name`."""
+
+    def __init__(self, folder: Path, name: str):
+        self.folder, self.name = Path(folder), name
+        self._lock = None
+
+    @classmethod
+    def of(cls, folder: Path) -> "Cache":
+        """The cache that a folder holds."""
+        manifest = _read_manifest(Path(folder))
+        if manifest is None:
+            raise ValueError(f"{folder}: no run is there, expected a folder with {MANIFEST}")
+        return cls(folder, manifest["name"])
+
+    def path(self, number: int | str, ending: str) -> Path:
+        """The file of a frame: name.0001.npz."""
+        number = number if isinstance(number, str) else f"{number:04d}"
+        return self.folder / f"{self.name}.{number}.{ending}"
+
+    def frames(self) -> list[int]:
+        """Numbers of the frames that are there, whole or damaged, in order."""
+        return self._numbers("npz")
+
+    def manifest(self) -> dict:
+        """What was run."""
+        return _read_manifest(self.folder) or {}
+
+    def load(self, number: int) -> State:
+        """The state of a frame; a ValueError if its file is damaged."""
+        path = self.path(number, "npz")
+        try:
+            return State.load(path)
+        except (FileNotFoundError, PermissionError):
+            raise
+        except Exception as error:  # a damaged archive makes NumPy raise almost anything
+            raise ValueError(f"{path}: damaged: {' '.join(str(error).split())}") from error
+
+    def report(self, number: int) -> StepReport:
+        """What the steps of a frame reported."""
+        values = json.loads(self.path(number, "json").read_text())
+        return StepReport(**values | {"solves": [SolveInfo(**solve) for solve in values["solves"]]})
+
+    def last(self) -> tuple[int, State | None]:
+        """Number and state of the last frame that is whole; (0, None) if there is none. Damaged ones are warned of."""
+        for number in reversed(self.frames()):
+            try:
+                state = self.load(number)
+                self.report(number)
+            except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
+                warnings.warn(f"frame {number} is not whole and is computed again ({error})", stacklevel=2)
+            else:
+                return number, state
+        return 0, None
+
+    def refuse_other(self, manifest: dict) -> None:
+        """Refuse to go on with a run that is not the one of this manifest."""
+        if not self.folder.is_dir():
+            return
+        there = _read_manifest(self.folder)
+        if there is None:
+            if self.frames():
+                raise ValueError(f"{self.folder}: has frames but no {MANIFEST}; use --overwrite, or another --out")
+            return
+        for key, other in _OTHER.items():
+            if there.get(key) != manifest[key]:
+                was, now = (_short(value) for value in (there.get(key), manifest[key]))
+                raise ValueError(
+                    f"{self.folder}: holds a run {other} ({was}, now {now}); use --overwrite to begin "
+                    "anew, or another --out"
+                )
+
+    def refuse_used(self) -> None:
+        """Refuse a folder in which there are frames already."""
+        manifest = _read_manifest(self.folder)
+        used = self.frames() or (manifest and Cache(self.folder, manifest["name"]).frames())
+        if used:
+            raise ValueError(
+                f"{self.folder}: holds frames up to {used[-1]}; use --resume to go on with them, --overwrite to "
+                "begin anew, or another --out"
+            )
+
+    def begin(self, manifest: dict, after: int = 0) -> None:
+        """Make the folder ready for the frames after number `after`: later ones and unfinished files are removed."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._take()
+        for leftover in self.folder.glob(f"{TEMPORARY}*"):
+            leftover.unlink(missing_ok=True)
+        old = _read_manifest(self.folder)
+        if old is not None and old["name"] != self.name:
+            Cache(self.folder, old["name"])._remove_after(0)
+        self._remove_after(after)
+        if old != manifest:
+            replace(self.folder / MANIFEST, lambda path: path.write_text(json.dumps(manifest, indent=2) + "\n"))
+
+    def write(self, number: int, state: State, report: StepReport) -> None:
+        """Keep a frame. If it fails, nothing of it stays."""
+        told = report._asdict() | {"solves": [solve._asdict() for solve in report.solves]}
+        try:
+            replace(self.path(number, "json"), lambda path: path.write_text(json.dumps(told, default=float) + "\n"))
+            replace(self.path(number, "npz"), state.save)
+        except BaseException:
+            if not self.path(number, "npz").exists():
+                self.path(number, "json").unlink(missing_ok=True)
+            raise
+
+    def close(self) -> None:
+        """Let others write into the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _numbers(self, ending) -> list[int]:
+        pattern = re.compile(rf"{re.escape(self.name)}\.(\d{{4,}})\.{ending}")
+        if not self.folder.is_dir():
+            return []
+        return sorted(int(match[1]) for path in self.folder.iterdir() if (match := pattern.fullmatch(path.name)))
+
+    def _remove_after(self, number) -> None:
+        """From the last one on: if this is stopped, what stays is still a run without a gap."""
+        for ending in ("npz", "json", "png"):
+            for later in reversed(self._numbers(ending)):
+                if later > number:
+                    self.path(later, ending).unlink(missing_ok=True)
+
+    def _take(self) -> None:
+        """Keep other processes from writing here. The system frees the folder when this process ends, however."""
+        try:
+            import fcntl
+        except ImportError:  # where there is none, nothing keeps two runs apart
+            return
+        if self._lock is not None:
+            return
+        self._lock = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.close()
+            raise ValueError(f"{self.folder}: another run is writing there") from None
+
+
+def describe_run(name: str, scene: Scene, parameters: dict, origin: dict, source: Path, version: str) -> dict:
+    """The manifest of a run.
+
+    origin is what the scene is made from again: {"gallery": name} or {"file": path}. Of its source
+    and of its description only hashes are kept: they tell whether two runs are the same.
+    """
+    return {
+        "format": 1,
+        "name": name,
+        "scene": origin,
+        "parameters": {name: repr(value) for name, value in sorted(parameters.items())},  # literals of Python
+        "version": version,
+        "source": _digest(source.read_bytes()),
+        "description": digest(scene),
+        "cells": list(scene.grid.shape),
+        "h": scene.grid.h,
+        "fps": float(scene.fps),
+    }
+
+
+def digest(scene: Scene) -> str:
+    """A number for a scene, in hex: another scene has another one."""
+    return _digest(describe(scene).encode())
+
+
+def describe(value) -> str:
+    """A text that is the same for the same scene on every machine, and in every process.
+
+    Functions are named, with the values they have closed over: what they compute is
+    in the source.
+    """
+    if isinstance(value, Mesh):  # wherever its file is
+        return f"Mesh({describe(value.vertices)},{describe(value.faces)})"
+    if is_dataclass(value):
+        inside = ",".join(f"{f.name}={describe(getattr(value, f.name))}" for f in fields(value))
+        return f"{type(value).__name__}({inside})"
+    if isinstance(value, np.ndarray):
+        values = value.astype(value.dtype.newbyteorder("<"))
+        return f"array({value.dtype.name},{value.shape},{_digest(values.tobytes())})"
+    if isinstance(value, np.generic):
+        return describe(value.item())
+    if isinstance(value, dict):
+        return "{" + ",".join(sorted(f"{describe(k)}:{describe(v)}" for k, v in value.items())) + "}"
+    if isinstance(value, set | frozenset):
+        return "{" + ",".join(sorted(map(describe, value))) + "}"
+    if isinstance(value, tuple | list):
+        return "(" + ",".join(map(describe, value)) + ")"
+    if isinstance(value, types.FunctionType):
+        cells = [describe(cell.cell_contents) for cell in value.__closure__ or ()]
+        return f"function({value.__qualname__},{describe(value.__defaults__)},{','.join(cells)})"
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    return f"{type(value).__name__}({describe(getattr(value, '__dict__', None))})"
+
+
+def replace(path: Path, write: Callable[[Path], object]) -> None:
+    """Let write(file) make a file beside `path`, force it to the disk, then give it that name.
+
+    Under its name there is never half a file. Links and devices, such as
+    /dev/stdout, are written through: they must stay what they are.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        write(path)
+        return
+    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")  # with its ending, which tells the format
+    try:
+        write(temporary)
+        _force(temporary, os.O_RDWR)
+        temporary.replace(path)
+    except OSError as error:
+        if error.errno and error.filename in (None, str(temporary)):  # name the file that was wanted
+            error.filename = str(path)
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
+    with suppress(OSError):  # some file systems cannot
+        _force(path.parent, os.O_RDONLY)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _force(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read_manifest(folder: Path) -> dict | None:
+    """The manifest in a folder; None if there is none, a ValueError if it is none."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text())
+        if isinstance(manifest, dict) and isinstance(manifest.get("name"), str):
+            return manifest
+        raise ValueError("no name")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:
+        raise ValueError(f"{path}: is not the manifest of a run ({error}); remove it, or use another folder") from error
+
+
+def _short(value) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text[1:13] if isinstance(value, str) and len(value) == 64 else text

@@ -1,0 +1,166 @@
+"""Frames as pictures: a 2-D scene as its particles, with matplotlib; a 3-D scene as its surface, with pyvista.
+
+Both are optional: pip install 'paddlewheel[picture]' or 'paddlewheel[render]'.
+"""
+
+import ctypes
+import math
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from paddlewheel.output.picture import SOLID_COLOUR, STYLE, SURFACE_COLOUR, MissingExtraError, draw_solids, pyplot
+from paddlewheel.scene import Scene
+from paddlewheel.types import State
+
+SIZE = (1280, 720)  # pixels of a 3-D picture, and at most of a 2-D one
+_DPI = 120
+_EMPTY = "#f4f6f8"
+_WATER = "#2f86c1"
+_LOOK = np.array([-0.42, -0.36, -1.0])  # the direction in which the camera looks
+
+
+def require(scene: Scene) -> None:
+    """Raise a MissingExtraError if the pictures of a scene need what is not installed."""
+    if scene.grid.is_2d:
+        pyplot()
+    else:
+        _pyvista()
+
+
+def draw_frame(path: Path, scene: Scene, solid: np.ndarray, state: State) -> None:
+    """A picture of a state among the solids, given by their φ at nodes."""
+    if state.phi.shape != scene.grid.shape or solid.shape != scene.grid.node_shape:
+        raise ValueError(f"the state has {state.phi.shape} cells, the scene {scene.grid.shape}: expected the same")
+    draw = _draw_plane if scene.grid.is_2d else _draw_space
+    draw(path, scene, solid, state)
+
+
+def reference_speed(scene: Scene) -> float:
+    """The end of the colour scale [m/s], the same for all frames: that of a fall through the domain, √(2 g·size)."""
+    fall = sum(abs(g) * side for g, side in zip(scene.gravity, scene.grid.size, strict=True))
+    return math.sqrt(2 * fall) or 1.0
+
+
+def _draw_plane(path, scene, solid, state) -> None:
+    """Particles coloured by their speed."""
+    plt = pyplot()
+    grid = scene.grid
+    width, height = _pixels(grid.size)
+    position, speed = state.particles.position, np.linalg.norm(state.particles.velocity, axis=1)
+    with plt.rc_context(STYLE):
+        figure = plt.figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
+        ax = figure.add_axes((0, 0, 1, 1))
+        ax.set_axis_off()
+        figure.set_facecolor(_EMPTY)
+        spacing = grid.h / scene.particles_per_axis * width / grid.size[0]  # pixels between particles
+        ax.scatter(
+            position[:, 0], position[:, 1], s=(1.1 * spacing * 72 / _DPI) ** 2, c=speed, cmap="YlGnBu_r",
+            vmin=0, vmax=reference_speed(scene), linewidths=0,
+        )  # fmt: skip
+        draw_solids(ax, grid, solid[:, :, 0])
+        ax.text(
+            0.99,
+            0.98,
+            f"{state.time:.2f} s",
+            transform=ax.transAxes,
+            ha="right",
+            va="top",
+            color=SURFACE_COLOUR,
+            zorder=5,
+        )
+        ax.set(xlim=(0, grid.size[0]), ylim=(0, grid.size[1]))
+        figure.savefig(path, dpi=_DPI)
+        plt.close(figure)
+
+
+def _pixels(size) -> tuple[int, int]:
+    """The largest picture of a domain within SIZE; even numbers, which video wants."""
+    scale = min(SIZE[0] / size[0], SIZE[1] / size[1])
+    return tuple(max(2, 2 * round(scale * side / 2)) for side in size[:2])
+
+
+def _draw_space(path, scene, solid, state) -> None:
+    """The surface φ = 0, the solids, and the edges of the domain."""
+    pyvista = _pyvista()
+    grid = scene.grid
+    plotter = pyvista.Plotter(off_screen=True, window_size=SIZE, lighting="light kit")
+    try:
+        plotter.set_background("white", top="#cfd9e4")
+        box = pyvista.Box(bounds=tuple(b for side in grid.size for b in (0, side)))
+        plotter.add_mesh(box, style="wireframe", color="#8a8f98", line_width=1)
+        # Of a tank, a solid all around, the near walls turn their backs and are left out.
+        style = {"smooth_shading": True, "specular": 0.1, "culling": "back"}
+        _add_surface(pyvista, plotter, solid, (0, 0, 0), grid.h, color=SOLID_COLOUR, **style)
+        phi = np.pad(np.maximum(state.phi, -_to_cells(solid)), 1, mode="edge")
+        _close(phi)
+        style = {"smooth_shading": True, "specular": 0.7, "specular_power": 25, "ambient": 0.1}
+        _add_surface(pyvista, plotter, phi, (-0.5 * grid.h,) * 3, grid.h, color=_WATER, **style)
+        _aim(plotter, grid.size)
+        plotter.add_text(f"{state.time:.2f} s", position="upper_right", font_size=11, color=SURFACE_COLOUR)
+        plotter.screenshot(path)
+    finally:
+        plotter.close()
+
+
+def _add_surface(pyvista, plotter, phi, origin, h, **style) -> None:
+    if not phi.min() < 0 < phi.max():
+        return
+    lattice = pyvista.ImageData(dimensions=phi.shape, spacing=(h, h, h), origin=origin)
+    lattice["phi"] = phi.ravel(order="F")
+    surface = lattice.contour([0.0], scalars="phi")
+    if surface.n_points:
+        plotter.add_mesh(surface, **style)
+
+
+def _close(phi) -> None:
+    """Mirror φ in the outermost layer, so that liquid ends at the sides of the domain: halfway between two centres."""
+    for axis in range(3):
+        layers = np.moveaxis(phi, axis, 0)
+        for end, inner in ((0, 1), (-1, -2)):
+            layers[end] = np.abs(layers[inner])
+
+
+def _to_cells(nodes) -> np.ndarray:
+    for axis in range(3):
+        layers = np.moveaxis(nodes, axis, 0)
+        nodes = np.moveaxis(0.5 * (layers[:-1] + layers[1:]), 0, axis)
+    return nodes
+
+
+def _aim(plotter, size) -> None:
+    """Look at the middle of the domain, from so far that all of it is seen."""
+    middle, look = 0.5 * np.array(size), _LOOK / np.linalg.norm(_LOOK)
+    angle = 24.0  # of view, from top to bottom [degrees]
+    right = np.cross(look, (0, 1, 0))
+    right /= np.linalg.norm(right)
+    up = np.cross(right, look)
+    corners = np.array(np.meshgrid(*((-0.5 * s, 0.5 * s) for s in size))).reshape(3, -1).T
+    slope = math.tan(math.radians(angle / 2)) / 1.08  # with a margin
+    # A corner is seen if its offset across is within the cone at its own distance.
+    needed = [
+        (max(abs(corner @ up), abs(corner @ right) * SIZE[1] / SIZE[0]) / slope - corner @ look) for corner in corners
+    ]
+    plotter.camera.focal_point = middle
+    plotter.camera.position = middle - max(needed) * look
+    plotter.camera.up = (0, 1, 0)
+    plotter.camera.view_angle = angle
+    plotter.renderer.reset_camera_clipping_range()
+
+
+def _pyvista():
+    try:
+        import pyvista
+    except ImportError as error:
+        raise MissingExtraError("pictures of 3-D scenes need pyvista: pip install 'paddlewheel[render]'") from error
+    if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
+        try:  # VTK itself would end the process
+            ctypes.CDLL("libEGL.so.1")
+        except OSError as error:
+            raise MissingExtraError(
+                "pictures of 3-D scenes need OpenGL: without a display, install libegl1 (Mesa)"
+            ) from error
+        os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", "vtkEGLRenderWindow")  # or it tries the display first
+    return pyvista

@@ -1,0 +1,143 @@
+"""A simulation in time: steps, frames, and what to do when a step fails."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.scene import Inflow, Liquid, Scene
+from paddlewheel.solids import argument
+
+try:
+    from paddlewheel.step import Stepper
+except ImportError:
+    Stepper = None
+from paddlewheel.types import Boundary, State, StepReport
+
+MOST_STEPS = 10_000  # in one call of advance; more means that velocities have run away
+_ROUNDING = 1e-9  # frames; how far a time may be from the end of a frame and still be it
+
+
+class SolveFailedError(RuntimeError):
+    """A step without an answer: a solve did not converge, or left numbers that are not finite."""
+
+
+class Frame(NamedTuple):
+    """The state at time number/fps, and the sum of what the steps since the last frame reported.
+
+    state is the simulation's own: copy it to keep it beyond the next frame.
+    """
+
+    number: int
+    time: float
+    state: State
+    report: StepReport
+
+
+class Simulation:
+    """A scene in motion, from its start or from a state that was saved.
+
+    progress    wraps the numbers of the frames that `run` goes through, to show how far it is
+    """
+
+    def __init__(
+        self, scene: Scene, state: State | None = None, progress: Callable[[Iterable[int]], Iterable[int]] = iter
+    ):
+        if not any(isinstance(item, Liquid | Inflow) for item in scene.items):
+            raise ValueError("the scene has no Liquid and no Inflow: there is nothing to simulate")
+        if state is not None and state.phi.shape != scene.grid.shape:
+            raise ValueError(f"the state has {state.phi.shape} cells, the scene {scene.grid.shape}: expected the same")
+        self.scene = scene
+        self._stepper = Stepper(scene)
+        self._progress = progress
+        self.state = self._stepper.start() if state is None else state
+
+    @property
+    def time(self) -> float:
+        """[s] since the start."""
+        return self.state.time
+
+    @property
+    def boundary(self) -> Boundary:
+        """The solids now, measured into arrays."""
+        return self._stepper.boundary(self.time)
+
+    def step(self, dt: float | None = None) -> StepReport:
+        """One step of exactly dt [s]; if not given, of what the CFL number allows, at most a frame."""
+        if dt is None:
+            dt = min(self._stepper.limit(self.state), 1 / self.scene.fps)
+        dt = argument.positive("step", "dt", dt)
+        state, report = self._stepper.step(self.state, dt)
+        _check_report(report, state)
+        self.state = state
+        return report
+
+    def advance(self, seconds: float) -> StepReport:
+        """As many steps as `seconds` take; the last report, with the solves, seconds and volumes of all."""
+        return self._advance_to(self.time + argument.positive("advance", "seconds", seconds))
+
+    def run(self, frames: int) -> Iterator[Frame]:
+        """The next so many frames, one each 1/fps.
+
+        Frame n is the state at time n/fps, from 1: the start itself is none.
+        Its time is computed from n, not summed up, so that a simulation
+        continued from a saved frame repeats the unbroken one to the last bit.
+        """
+        fps = self.scene.fps
+        done = math.floor(self.time * fps + _ROUNDING)
+        for number in self._progress(range(done + 1, done + 1 + frames)):
+            report = self._advance_to(number / fps)
+            _check_state(self.state)
+            yield Frame(number, self.time, self.state, report)
+
+    def _advance_to(self, end: float) -> StepReport:
+        """Steps up to a time [s], which the last one hits exactly; the last two share what is left of it."""
+        reports = []
+        while self.time < end:
+            left, limit = end - self.time, self._stepper.limit(self.state)
+            if not limit * MOST_STEPS > left:  # also if it is NaN
+                raise SolveFailedError(
+                    f"step {self.state.steps + 1} at {self.time:.6g} s: the CFL number allows {limit:.3g} s, and "
+                    f"{left:.3g} s are left: the velocities have run away"
+                )
+            last = left <= limit
+            reports.append(self.step(left if last else min(limit, 0.5 * left)))
+            if last:
+                self.state.time = end
+        return _joined(reports)
+
+
+def _joined(reports: list[StepReport]) -> StepReport:
+    stages = {stage: None for report in reports for stage in report.seconds}  # in their order
+    return reports[-1]._replace(
+        substeps=sum(report.substeps for report in reports),
+        inflow=sum(report.inflow for report in reports),
+        outflow=sum(report.outflow for report in reports),
+        warnings=list(dict.fromkeys(warning for report in reports for warning in report.warnings)),
+        solves=[solve for report in reports for solve in report.solves],
+        seconds={stage: sum(report.seconds.get(stage, 0.0) for report in reports) for stage in stages},
+    )
+
+
+def _check_report(report: StepReport, state: State) -> None:
+    where = f"step {state.steps} at {state.time:.6g} s"
+    for solve in report.solves:
+        if not solve.converged:
+            raise SolveFailedError(
+                f"{where}: the {solve.name} solve did not converge: residual {solve.residual:.2g} after "
+                f"{solve.iterations} iterations of {solve.unknowns} unknowns"
+            )
+    for name in ("divergence", "volume", "kinetic_energy"):
+        if not math.isfinite(getattr(report, name)):
+            raise SolveFailedError(f"{where}: {name} is {getattr(report, name)}")
+
+
+def _check_state(state: State) -> None:
+    arrays = {f"velocity.{axis}": u for axis, u in state.velocity._asdict().items()}
+    arrays |= {"pressure": state.pressure, "phi": state.phi}
+    arrays |= {f"particles.{name}": part for name, part in state.particles._asdict().items()}
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            wrong = np.argwhere(~np.isfinite(array))[0].tolist()
+            raise SolveFailedError(f"step {state.steps} at {state.time:.6g} s: {name}{wrong} is not finite")
