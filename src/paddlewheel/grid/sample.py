@@ -1,8 +1,29 @@
-"""Fields of the grid at points, and points' values on the grid: interpolation and its transpose."""
+"""Fields of the grid at points, and points' values on the grid: interpolation and its transpose.
+
+Both use the trilinear hat w. A sample of component a at face f is w_f(x) of
+what the component is at x, and w is constant beyond the outermost samples, so
+that Σ_f w_f(x) = 1 everywhere.
+
+To add up points on the grid they come sorted by cell. LANES cells in a row
+are worked on at once: in turn the first point of each of them, the second,
+and so on, so that one instruction serves many cells. What a cell's points
+leave on the samples around it is summed in a buffer and added to the grid
+once for all of them.
+"""
 
 import numpy as np
 
-from paddlewheel.kernel import kernel
+from paddlewheel.kernel import kernel, prange
+
+LANES = 32
+SLABS = 32  # of about equal numbers of points; those of one colour are two planes apart or more and never meet
+
+# Rows of LANES numbers in the buffer: where in its cell a point is, what it carries (the gradient by component and
+# direction), whether there is a point at all, the part of the cell in which the hats at centres change, and the sums.
+_X, _Y, _Z, _U, _V, _W, _GRADIENT, _THERE, _LOW, _HIGH, _SUMS = 0, 1, 2, 3, 4, 5, 6, 15, 16, 19, 22
+_FACE_ROWS, _CELL_ROWS = _SUMS + 108, _SUMS + 27
+
+_ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
 
 
 @kernel(parallel=False)
@@ -11,38 +32,283 @@ def face_value(u, axis, x, y, z):
 
     u is faces[axis]; its sample (i, j, k) is at (i, j, k) + ½ but along the axis itself, where it is at i.
     """
-    ni, nj, nk = u.shape
-    x = min(max(x - 0.5 * (axis != 0), 0.0), ni - 1.0)
-    y = min(max(y - 0.5 * (axis != 1), 0.0), nj - 1.0)
-    z = min(max(z - 0.5 * (axis != 2), 0.0), nk - 1.0)
-    i, j, k = np.uint64(x), np.uint64(y), np.uint64(z)
-    i1, j1, k1 = (
-        min(i + np.uint64(1), np.uint64(ni - 1)),
-        min(j + np.uint64(1), np.uint64(nj - 1)),
-        min(k + np.uint64(1), np.uint64(nk - 1)),
-    )
-    fx, fy, fz = x - np.float64(i), y - np.float64(j), z - np.float64(k)
-    low = (1 - fy) * ((1 - fz) * u[i, j, k] + fz * u[i, j, k1]) + fy * ((1 - fz) * u[i, j1, k] + fz * u[i, j1, k1])
-    high = (1 - fy) * ((1 - fz) * u[i1, j, k] + fz * u[i1, j, k1]) + fy * ((1 - fz) * u[i1, j1, k] + fz * u[i1, j1, k1])
-    return (1 - fx) * low + fx * high
+    i, i1, fx = _between(x - 0.5 * (axis != 0), u.shape[0])
+    j, j1, fy = _between(y - 0.5 * (axis != 1), u.shape[1])
+    k, k1, fz = _between(z - 0.5 * (axis != 2), u.shape[2])
+    low = _mix(_mix(u[i, j, k], u[i, j, k1], fz), _mix(u[i, j1, k], u[i, j1, k1], fz), fy)
+    high = _mix(_mix(u[i1, j, k], u[i1, j, k1], fz), _mix(u[i1, j1, k], u[i1, j1, k1], fz), fy)
+    return _mix(low, high, fx)
+
+
+@kernel(parallel=False)
+def face_gradient(u, axis, x, y, z):
+    """Gradient, per cell, of what face_value gives: zero in a direction along which that is constant."""
+    x, y, z = x - 0.5 * (axis != 0), y - 0.5 * (axis != 1), z - 0.5 * (axis != 2)
+    i, i1, fx = _between(x, u.shape[0])
+    j, j1, fy = _between(y, u.shape[1])
+    k, k1, fz = _between(z, u.shape[2])
+    a, b, c, d = u[i, j, k], u[i, j, k1], u[i, j1, k], u[i, j1, k1]
+    a1, b1, c1, d1 = u[i1, j, k], u[i1, j, k1], u[i1, j1, k], u[i1, j1, k1]
+    # above the last sample both neighbours are the same one; below the first one they are not
+    along_x = (x > 0.0) * _mix(_mix(a1 - a, b1 - b, fz), _mix(c1 - c, d1 - d, fz), fy)
+    along_y = (y > 0.0) * _mix(_mix(c - a, d - b, fz), _mix(c1 - a1, d1 - b1, fz), fx)
+    along_z = (z > 0.0) * _mix(_mix(b - a, d - c, fy), _mix(b1 - a1, d1 - c1, fy), fx)
+    return along_x, along_y, along_z
 
 
 @kernel(parallel=False)
 def node_value(phi, x, y, z):
     """A field at nodes at a point given in cells, trilinear."""
-    ni, nj, nk = phi.shape
-    x, y, z = min(max(x, 0.0), ni - 1.0), min(max(y, 0.0), nj - 1.0), min(max(z, 0.0), nk - 1.0)
-    i, j, k = (
-        min(np.uint64(x), np.uint64(ni - 2)),
-        min(np.uint64(y), np.uint64(nj - 2)),
-        min(np.uint64(z), np.uint64(nk - 2)),
-    )
-    fx, fy, fz = x - np.float64(i), y - np.float64(j), z - np.float64(k)
-    i1, j1, k1 = i + np.uint64(1), j + np.uint64(1), k + np.uint64(1)
-    low = (1 - fy) * ((1 - fz) * phi[i, j, k] + fz * phi[i, j, k1]) + fy * (
-        (1 - fz) * phi[i, j1, k] + fz * phi[i, j1, k1]
-    )
-    high = (1 - fy) * ((1 - fz) * phi[i1, j, k] + fz * phi[i1, j, k1]) + fy * (
-        (1 - fz) * phi[i1, j1, k] + fz * phi[i1, j1, k1]
-    )
-    return (1 - fx) * low + fx * high
+    i, i1, fx = _between(x, phi.shape[0])
+    j, j1, fy = _between(y, phi.shape[1])
+    k, k1, fz = _between(z, phi.shape[2])
+    low = _mix(_mix(phi[i, j, k], phi[i, j, k1], fz), _mix(phi[i, j1, k], phi[i, j1, k1], fz), fy)
+    high = _mix(_mix(phi[i1, j, k], phi[i1, j, k1], fz), _mix(phi[i1, j1, k], phi[i1, j1, k1], fz), fy)
+    return _mix(low, high, fx)
+
+
+@kernel(parallel=False)
+def _between(x, n):
+    """The two of n samples around x, clamped to them, and how far x is from the first to the second."""
+    x = min(max(x, 0.0), n - 1.0)
+    i = np.uint64(x)
+    return i, min(i + np.uint64(1), np.uint64(n - 1)), np.float32(x - np.float64(i))
+
+
+@kernel(parallel=False)
+def _mix(a, b, t):
+    return a + t * (b - a)
+
+
+def slabs_of(first: np.ndarray, shape) -> np.ndarray:
+    """Bounds of slabs of planes i, each two planes or more and with about as many points as any other."""
+    nx, ny, nz = shape
+    before = first[: -1 : 2 * ny * nz]  # points before every other plane
+    wanted = np.arange(1, SLABS) * (int(first[-1]) / SLABS)
+    inner = 2 * np.unique(np.searchsorted(before, wanted))
+    return np.array([0, *inner[(inner > 0) & (inner < nx)], nx])
+
+
+@kernel
+def add_to_faces(total, weight, position, velocity, gradient, first, slabs, colour, h):
+    """Add points to faces, in every second slab: Σ w (v_a + g_a·(x_f − x_p)) to total and Σ w to weight.
+
+    g is empty, or the gradient of the velocity [1/s]. first gives each cell's range of points.
+    """
+    nx, ny, nz = total[2].shape[0], total[2].shape[1], total[0].shape[2]
+    for n in prange((len(slabs) - colour) // 2):
+        work = np.zeros(_FACE_ROWS * LANES, np.float32)
+        slab = np.int64(2 * n + colour)
+        for i in range(slabs[slab], slabs[slab + 1]):
+            for cell in range(i * ny * nz, (i + 1) * ny * nz, LANES):
+                lanes = min(LANES, (i + 1) * ny * nz - cell)
+                if first[cell] < first[cell + lanes]:
+                    _bound(work, cell, lanes, nx, ny, nz)
+                    for nth in range(_most(first, cell, lanes)):
+                        _place(work, position, first, cell, lanes, nth, ny, nz, h)
+                        _carry(work, velocity, gradient, first, cell, lanes, nth, h)
+                        _sum_on_faces(work)
+                    for axis in range(3):
+                        _add_faces(total[axis], weight[axis], work, axis, cell, lanes, ny, nz)
+                    for at in range(_SUMS * LANES, _FACE_ROWS * LANES):
+                        work[at] = _ZERO
+
+
+@kernel
+def add_to_cells(total, position, first, slabs, colour, h):
+    """Add points to cell centres, in every second slab: Σ w, without the share that falls outside the grid."""
+    nx, ny, nz = total.shape
+    flat = total.reshape(-1)
+    for n in prange((len(slabs) - colour) // 2):
+        work = np.zeros(_CELL_ROWS * LANES, np.float32)
+        slab = np.int64(2 * n + colour)
+        for i in range(slabs[slab], slabs[slab + 1]):
+            for cell in range(i * ny * nz, (i + 1) * ny * nz, LANES):
+                lanes = min(LANES, (i + 1) * ny * nz - cell)
+                if first[cell] < first[cell + lanes]:
+                    for nth in range(_most(first, cell, lanes)):
+                        _place(work, position, first, cell, lanes, nth, ny, nz, h)
+                        _sum_on_cells(work)
+                    _add_cells(flat, work, cell, lanes, nx, ny, nz)
+                    for at in range(_SUMS * LANES, _CELL_ROWS * LANES):
+                        work[at] = _ZERO
+
+
+@kernel(parallel=False)
+def _most(first, cell, lanes):
+    """The most points that any of the cells has."""
+    most = 0
+    for lane in range(lanes):
+        most = max(most, first[cell + lane + 1] - first[cell + lane])
+    return most
+
+
+@kernel(parallel=False)
+def _bound(work, cell, lanes, nx, ny, nz):
+    """Between which parts of its cell a point has to be for the hats at centres to change: not in the outer halves."""
+    for lane in range(lanes):
+        at = cell + lane
+        index = (at // (ny * nz), (at // nz) % ny, at % nz)
+        shape = (nx, ny, nz)
+        for d in range(3):
+            work[(_LOW + d) * LANES + lane] = _HALF * (index[d] == 0)
+            work[(_HIGH + d) * LANES + lane] = _ONE - _HALF * (index[d] == shape[d] - 1)
+
+
+@kernel(parallel=False)
+def _place(work, position, first, cell, lanes, nth, ny, nz, h):
+    """Where in its cell the nth point of each cell is, from 0 to 1, and whether there is one."""
+    i, j, k = cell // (ny * nz), (cell // nz) % ny, cell % nz
+    per_cell = 1.0 / h
+    for lane in range(lanes):
+        p = np.uint64(first[cell + lane] + nth)
+        if p < np.uint64(first[cell + lane + 1]):
+            work[_X * LANES + lane] = min(max(position[p, 0] * per_cell - i, 0.0), 1.0)
+            work[_Y * LANES + lane] = min(max(position[p, 1] * per_cell - j, 0.0), 1.0)
+            work[_Z * LANES + lane] = min(max(position[p, 2] * per_cell - k, 0.0), 1.0)
+            work[_THERE * LANES + lane] = _ONE
+        else:
+            work[_THERE * LANES + lane] = _ZERO
+        k += 1
+        if k == nz:
+            j, k = j + 1, 0
+    for lane in range(lanes, LANES):
+        work[_THERE * LANES + lane] = _ZERO
+
+
+@kernel(parallel=False)
+def _carry(work, velocity, gradient, first, cell, lanes, nth, h):
+    """The velocity of the nth point of each cell and, if given, its change per cell; zero if there is no point."""
+    for lane in range(lanes):
+        p = np.uint64(first[cell + lane] + nth)
+        if p < np.uint64(first[cell + lane + 1]):
+            for a in range(3):
+                work[(_U + a) * LANES + lane] = velocity[p, a]
+            if len(gradient) > 0:
+                for a in range(3):
+                    for d in range(3):
+                        work[(_GRADIENT + 3 * a + d) * LANES + lane] = gradient[p, a, d] * h
+        else:
+            for row in range(_U, _THERE):
+                work[row * LANES + lane] = _ZERO
+
+
+@kernel(parallel=False)
+def _sum_on_faces(work):
+    """Sum up on each cell's 3 × 18 faces what one point in it, if there, leaves on them.
+
+    Along its own axis a component has samples on both sides of the cell, and
+    along the two others at its centre and at those of the cells before and after.
+    """
+    for lane in range(LANES):
+        x, y, z = work[_X * LANES + lane], work[_Y * LANES + lane], work[_Z * LANES + lane]
+        u, v, w = work[_U * LANES + lane], work[_V * LANES + lane], work[_W * LANES + lane]
+        ux, uy, uz = _triple(work, _GRADIENT, lane)
+        vx, vy, vz = _triple(work, _GRADIENT + 3, lane)
+        wx, wy, wz = _triple(work, _GRADIENT + 6, lane)
+        low_x, low_y, low_z = _triple(work, _LOW, lane)
+        high_x, high_y, high_z = _triple(work, _HIGH, lane)
+        x_hats = _hats(min(max(x, low_x), high_x))
+        y_hats = _hats(min(max(y, low_y), high_y))
+        z_hats = _hats(min(max(z, low_z), high_z))
+        there = work[_THERE * LANES + lane]
+
+        # at the cell's centre but for the component's own axis, where at its lower side
+        u = u - x * ux + (_HALF - y) * uy + (_HALF - z) * uz
+        v = v - y * vy + (_HALF - x) * vx + (_HALF - z) * vz
+        w = w - z * wz + (_HALF - x) * wx + (_HALF - y) * wy
+        _add_nine(work, _SUMS, lane, there * (_ONE - x), y_hats, z_hats, u, uy, uz)
+        _add_nine(work, _SUMS + 18, lane, there * x, y_hats, z_hats, u + ux, uy, uz)
+        _add_nine(work, _SUMS + 36, lane, there * (_ONE - y), x_hats, z_hats, v, vx, vz)
+        _add_nine(work, _SUMS + 54, lane, there * y, x_hats, z_hats, v + vy, vx, vz)
+        _add_nine(work, _SUMS + 72, lane, there * (_ONE - z), x_hats, y_hats, w, wx, wy)
+        _add_nine(work, _SUMS + 90, lane, there * z, x_hats, y_hats, w + wz, wx, wy)
+
+
+# Written into their caller: a call inside a loop keeps it from being vectorised.
+@kernel(parallel=False, inline=True)
+def _triple(work, row, lane):
+    return work[row * LANES + lane], work[(row + 1) * LANES + lane], work[(row + 2) * LANES + lane]
+
+
+@kernel(parallel=False, inline=True)
+def _hats(f):
+    """The hats of three centres, those of the cells before, at and after a point f of the way through a cell."""
+    return max(_HALF - f, _ZERO), _ONE - abs(f - _HALF), max(f - _HALF, _ZERO)
+
+
+@kernel(parallel=False, inline=True)
+def _add_nine(work, row, lane, a, b, c, value, along_b, along_c):
+    """Add weights a b_m c_n, and the weights times value + (m − 1) along_b + (n − 1) along_c."""
+    for m in range(3):
+        for n in range(3):
+            w = a * b[m] * c[n]
+            at = (row + 6 * m + 2 * n) * LANES + lane
+            work[at] += w
+            work[at + LANES] += w * (value + np.float32(m - 1) * along_b + np.float32(n - 1) * along_c)
+
+
+@kernel(parallel=False)
+def _sum_on_cells(work):
+    """Sum up on each cell and the 26 around it what one point in it, if there, leaves on them."""
+    for lane in range(LANES):
+        x, y, z = _triple(work, _X, lane)
+        x_hats, y_hats, z_hats = _hats(x), _hats(y), _hats(z)
+        there = work[_THERE * LANES + lane]
+        _add_weights(work, _SUMS, lane, there * x_hats[0], y_hats, z_hats)
+        _add_weights(work, _SUMS + 9, lane, there * x_hats[1], y_hats, z_hats)
+        _add_weights(work, _SUMS + 18, lane, there * x_hats[2], y_hats, z_hats)
+
+
+@kernel(parallel=False, inline=True)
+def _add_weights(work, row, lane, a, b, c):
+    for m in range(3):
+        for n in range(3):
+            work[(row + 3 * m + n) * LANES + lane] += a * b[m] * c[n]
+
+
+@kernel(parallel=False)
+def _add_faces(total, weight, work, axis, cell, lanes, ny, nz):
+    """Add the buffer's sums for one component to its faces. Those outside the grid are zero."""
+    ni, nj, nk = total.shape
+    total, weight = total.reshape(-1), weight.reshape(-1)
+    lane = 0
+    while lane < lanes:  # row by row of the grid
+        i, j, k = (cell + lane) // (ny * nz), ((cell + lane) // nz) % ny, (cell + lane) % nz
+        length = min(lanes - lane, nz - k)
+        for n in range(18):
+            side, b, c = n // 9, (n // 3) % 3 - 1, n % 3 - 1
+            if axis == 0:
+                di, dj, dk = side, b, c
+            elif axis == 1:
+                di, dj, dk = b, side, c
+            else:
+                di, dj, dk = b, c, side
+            row = (_SUMS + 36 * axis + 2 * n) * LANES + lane
+            if 0 <= i + di < ni and 0 <= j + dj < nj:
+                start = ((i + di) * nj + j + dj) * nk + k + dk
+                low, high = max(0, -k - dk), min(length, nk - k - dk)
+                _add(weight, start, work, row, low, high)
+                _add(total, start, work, row + LANES, low, high)
+        lane += length
+
+
+@kernel(parallel=False)
+def _add_cells(total, work, cell, lanes, nx, ny, nz):
+    """Add the buffer's sums to cells, but for those outside the grid."""
+    lane = 0
+    while lane < lanes:
+        i, j, k = (cell + lane) // (ny * nz), ((cell + lane) // nz) % ny, (cell + lane) % nz
+        length = min(lanes - lane, nz - k)
+        for n in range(27):
+            di, dj, dk = n // 9 - 1, (n // 3) % 3 - 1, n % 3 - 1
+            if 0 <= i + di < nx and 0 <= j + dj < ny:
+                start = ((i + di) * ny + j + dj) * nz + k + dk
+                _add(total, start, work, (_SUMS + n) * LANES + lane, max(0, -k - dk), min(length, nz - k - dk))
+        lane += length
+
+
+@kernel(parallel=False)
+def _add(total, start, work, row, low, high):
+    for n in range(low, high):
+        total[np.uint64(start + n)] += work[np.uint64(row + n)]

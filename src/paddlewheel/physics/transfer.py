@@ -1,0 +1,247 @@
+"""Between particles and grid: sorting, velocity to faces and back, and how dense the particles lie.
+
+FLIP and PIC (Zhu & Bridson 2005), or APIC (Jiang et al. 2015) where particles
+carry the gradient of their velocity.
+"""
+
+import numpy as np
+
+from paddlewheel.grid.sample import add_to_cells, add_to_faces, face_gradient, face_value, slabs_of
+from paddlewheel.grid.stencil import as_faces
+from paddlewheel.kernel import kernel, prange
+from paddlewheel.types import Faces, Grid, Particles
+
+__all__ = ["density", "sorted_by_cell", "to_faces", "to_particles"]
+
+BLOCKS = 64  # of about equal work, shared out over the threads
+SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)
+BUCKETS = 512  # of consecutive cells, into which particles go first
+
+
+def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndarray]:
+    """The particles in the order of their cells, and where those of each cell begin.
+
+    The second is int32, shape (nx ny nz + 1,): particles first[c] to first[c + 1]
+    are in cell c, cells counted in C order; a particle outside the grid is in the
+    nearest cell. Particles of one cell stay in their order.
+
+    Two passes of a counting sort, the first one over runs of cells, so that the
+    counters of the second stay in cache and no two threads count in the same ones.
+    """
+    position, velocity, affine = _checked(particles)
+    n, cells = len(position), int(np.prod(grid.shape))
+    if max(n, cells) >= 2**31:
+        raise ValueError(f"{n} particles in {cells} cells: expected fewer than {2**31}")
+    shift = max(cells // BUCKETS, 1).bit_length()
+    buckets = (cells - 1 >> shift) + 1
+
+    cell, counts, unplaced = np.empty(n, np.int32), np.zeros((BLOCKS, buckets), np.int64), np.zeros(BLOCKS, np.int64)
+    _count(cell, counts, unplaced, position, grid.shape, 1 / grid.h, shift)
+    if unplaced.any():
+        raise ValueError(f"the position of {unplaced.sum()} particles is not a number (NaN)")
+    # within a bucket the particles of one block come before those of the next
+    ends = np.cumsum(counts.T).reshape(buckets, BLOCKS).T
+    starts = np.ascontiguousarray(ends - counts)
+    order = np.empty(n, np.int32)
+    begins = np.append(starts[0], n)
+    _spread(order, starts, cell, shift)
+
+    out = Particles(np.empty_like(position), np.empty_like(velocity), np.empty_like(affine))
+    first = np.empty(cells + 1, np.int32)
+    first[cells] = n
+    effort = begins + np.arange(buckets + 1) * max((1 << shift) // 8, 1)
+    shares = np.searchsorted(effort, np.linspace(0, effort[-1], BLOCKS + 1))
+    _gather(out, first, order, cell, Particles(position, velocity, affine), begins, shares, shift)
+    return out, first
+
+
+@kernel
+def _count(cell, counts, unplaced, position, shape, per_cell, shift):
+    """The cell of each particle, and how many of each block are in each bucket."""
+    nx, ny, nz = shape
+    for block in prange(BLOCKS):
+        count = counts[block]
+        for number in range(*_share(block, len(cell))):
+            p = np.uint64(number)
+            x, y, z = position[p, 0] * per_cell, position[p, 1] * per_cell, position[p, 2] * per_cell
+            unplaced[block] += x != x or y != y or z != z
+            c = (_index(x, nx) * ny + _index(y, ny)) * nz + _index(z, nz)
+            cell[p] = c
+            count[c >> shift] += 1
+
+
+@kernel(parallel=False)
+def _index(x, n):
+    """Which of n cells x is in, or is nearest to; the first one if x is not a number."""
+    return np.int64(min(x, n - 0.5)) if x > 0.0 else np.int64(0)
+
+
+@kernel(parallel=False)
+def _share(block, n):
+    """The range of n items that one of BLOCKS blocks has."""
+    return n * np.int64(block) // BLOCKS, n * (np.int64(block) + 1) // BLOCKS
+
+
+@kernel
+def _spread(order, starts, cell, shift):
+    """The numbers of the particles, in the order of their buckets. starts become ends."""
+    for block in prange(BLOCKS):
+        at = starts[block]
+        start, stop = _share(block, len(cell))
+        for p in range(start, stop):
+            bucket = np.uint64(cell[np.uint64(p)] >> shift)
+            order[np.uint64(at[bucket])] = p
+            at[bucket] += 1
+
+
+@kernel
+def _gather(out, first, order, cell, particles, begins, shares, shift):
+    """The particles of each bucket in the order of their cells."""
+    position, velocity, affine = particles
+    new_position, new_velocity, new_affine = out
+    for share in prange(BLOCKS):
+        at = np.empty(1 << shift, np.int64)
+        for bucket in range(shares[share], shares[share + 1]):
+            lowest = bucket << shift
+            cells = min(1 << shift, len(first) - 1 - lowest)
+            at[:cells] = 0
+            for n in range(begins[bucket], begins[bucket + 1]):
+                at[np.uint64(cell[np.uint64(order[np.uint64(n)])] - lowest)] += 1
+            start = begins[bucket]
+            for c in range(cells):
+                first[lowest + c] = start
+                at[c], start = start, start + at[c]
+            for n in range(begins[bucket], begins[bucket + 1]):
+                p = np.uint64(order[np.uint64(n)])
+                c = np.uint64(cell[p] - lowest)
+                to = np.uint64(at[c])
+                at[c] += 1
+                for a in range(3):
+                    new_position[to, a] = position[p, a]
+                    new_velocity[to, a] = velocity[p, a]
+                if len(affine) > 0:
+                    for a in range(3):
+                        for d in range(3):
+                            new_affine[to, a, d] = affine[p, a, d]
+
+
+def to_faces(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[Faces, Faces]:
+    """Velocity of the particles on faces [m/s], and how much of them each face has, both float32.
+
+        weight_f = Σ_p w_f(x_p)       velocity_f = Σ_p w_f(x_p) (v_a + c_a·(x_f − x_p)) / weight_f
+
+    w is the trilinear hat by which `to_particles` interpolates, c the affine
+    part, if there is one. Zero where there is no particle near. Particles and
+    first as `sorted_by_cell` gave them.
+    """
+    position, velocity, affine = _checked(particles)
+    first = _checked_first(grid, position, first)
+    total, weight = grid.zeros_faces(), grid.zeros_faces()
+    slabs = slabs_of(first, grid.shape)
+    for colour in range(2):
+        add_to_faces(total, weight, position, velocity, affine, first, slabs, colour, grid.h)
+    for axis in range(3):
+        _divide(total[axis].reshape(-1), weight[axis].reshape(-1))
+    return total, weight
+
+
+@kernel
+def _divide(total, weight):
+    """Mean instead of sum. Weights too small to have all their digits are none."""
+    for n in prange(len(total)):
+        if weight[n] < SMALLEST_WEIGHT:
+            total[n] = weight[n] = 0.0
+        else:
+            total[n] /= weight[n]
+
+
+def density(grid: Grid, position: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Number of particles per cell at cell centres, shape (nx, ny, nz), float32.
+
+    By the trilinear hat at centres; at the domain's sides the part of a
+    particle's hat beyond them is lost. Position [m] and first as
+    `sorted_by_cell` gave them.
+    """
+    position = np.require(position, np.float32, "CAW")
+    first = _checked_first(grid, position, first)
+    out = np.zeros(grid.shape, np.float32)
+    slabs = slabs_of(first, grid.shape)
+    for colour in range(2):
+        add_to_cells(out, position, first, slabs, colour, grid.h)
+    return out
+
+
+def to_particles(
+    grid: Grid, particles: Particles, new: Faces, old: Faces | None = None, flip: float = 0.0
+) -> Particles:
+    """The particles with the velocity of the faces, in place: the arrays passed are those returned.
+
+        FLIP   v ← u_new(x) + flip (v − u_old(x))         flip = 0 is PIC
+        APIC   v ← u_new(x),   c_a ← Σ_f ∇w_f(x) u_f      if the particles have an affine part
+
+    The old field is the one `to_faces` gave, before the forces; APIC needs none.
+    """
+    position, velocity, affine = _checked(particles)
+    fields = {"new": as_faces(new, np.float32)}
+    if not len(affine) and flip:
+        if old is None:
+            raise ValueError(f"flip={flip!r} needs the old velocity of the faces")
+        fields["old"] = as_faces(old, np.float32)
+    for name, u in fields.items():
+        if u.x.shape != grid.face_shape(0):
+            raise ValueError(f"{name}.x has shape {u.x.shape}: expected {grid.face_shape(0)}")
+    change = fields["new"]
+    if "old" in fields:
+        # interpolation is linear, so one of new − flip·old will do
+        change = Faces(*(np.empty_like(u) for u in change))
+        for axis in range(3):
+            _subtract(*(u[axis].reshape(-1) for u in (change, fields["new"], fields["old"])), np.float32(flip))
+    _interpolate(velocity, affine, position, change, np.float32(flip), 1 / grid.h)
+    return Particles(position, velocity, affine)
+
+
+@kernel
+def _subtract(out, new, old, flip):
+    for n in prange(len(out)):
+        out[n] = new[n] - flip * old[n]
+
+
+@kernel
+def _interpolate(velocity, affine, position, faces, kept, per_cell):
+    """v ← kept v + u(x), or in place of the kept part the gradient."""
+    for block in prange(BLOCKS):
+        for number in range(*_share(block, len(position))):
+            p = np.uint64(number)
+            x, y, z = position[p, 0] * per_cell, position[p, 1] * per_cell, position[p, 2] * per_cell
+            if len(affine) == 0:
+                for a in range(3):
+                    velocity[p, a] = kept * velocity[p, a] + face_value(faces[a], a, x, y, z)
+            else:
+                for a in range(3):
+                    velocity[p, a] = face_value(faces[a], a, x, y, z)
+                    along_x, along_y, along_z = face_gradient(faces[a], a, x, y, z)
+                    affine[p, a, 0] = along_x * per_cell
+                    affine[p, a, 1] = along_y * per_cell
+                    affine[p, a, 2] = along_z * per_cell
+
+
+def _checked(particles: Particles) -> Particles:
+    """The arrays as kernels are compiled for."""
+    position, velocity, affine = (np.require(array, np.float32, "CAW") for array in particles)
+    n = len(position)
+    if position.shape != (n, 3) or velocity.shape != (n, 3) or affine.shape not in ((0, 3, 3), (n, 3, 3)):
+        raise ValueError(
+            f"particles with positions {position.shape}, velocities {velocity.shape} and an affine part {affine.shape}"
+        )
+    return Particles(position, velocity, affine)
+
+
+def _checked_first(grid, position, first) -> np.ndarray:
+    first = np.require(first, np.int32, "CAW")
+    cells = int(np.prod(grid.shape))
+    if first.shape != (cells + 1,) or first[-1] != len(position):
+        raise ValueError(
+            f"first has shape {first.shape} and ends with {first[-1:]}: "
+            f"expected {(cells + 1,)} and {len(position)}, as sorted_by_cell gives it"
+        )
+    return first
