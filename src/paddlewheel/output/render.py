@@ -91,10 +91,12 @@ def _draw_space(path, scene, solid, state) -> None:
         plotter.set_background("white", top="#cfd9e4")
         box = pyvista.Box(bounds=tuple(b for side in grid.size for b in (0, side)))
         plotter.add_mesh(box, style="wireframe", color="#8a8f98", line_width=1)
-        # Of a tank, a solid all around, the near walls turn their backs and are left out.
-        style = {"smooth_shading": True, "specular": 0.1, "culling": "back"}
+        # Of a tank, a solid all around, the near walls turn their backs and are left out. VTK calls that the front,
+        # because it expects values to grow inwards.
+        style = {"smooth_shading": True, "specular": 0.1, "culling": "front"}
         _add_surface(pyvista, plotter, solid, (0, 0, 0), grid.h, color=SOLID_COLOUR, **style)
-        phi = np.pad(np.maximum(state.phi, -_to_cells(solid)), 1, mode="edge")
+        # Half a cell into the solids, or the two would flicker where they touch.
+        phi = np.pad(np.maximum(state.phi, -_to_cells(solid) - 0.5 * grid.h), 1, mode="edge")
         _close(phi)
         style = {"smooth_shading": True, "specular": 0.7, "specular_power": 25, "ambient": 0.1}
         _add_surface(pyvista, plotter, phi, (-0.5 * grid.h,) * 3, grid.h, color=_WATER, **style)
