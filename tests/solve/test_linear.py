@@ -110,7 +110,7 @@ def test_a_term_of_low_rank_needs_only_a_function():
         return energy + work**2 / mass
 
     x = packed.layout.zeros(np.float64)
-    info = conjugate_gradients(packed, x, apply, SOLVERS["multigrid"](system, packed), 1e-10, 100, "pressure")
+    x, info = conjugate_gradients(packed, x, apply, SOLVERS["multigrid"](packed), 1e-10, 100, "pressure")
     assert info.converged
     A, b = matrix(system), system.rhs[system.unknown]
     dense = body[system.unknown]

@@ -58,7 +58,7 @@ def test_packed_matrix_is_the_matrix(packed_system):
 def test_preconditioner_is_symmetric_and_positive(packed_system, name):
     """⟨r₁, V r₂⟩ = ⟨r₂, V r₁⟩ to float32 accuracy, ⟨r, V r⟩ > 0, on what a consistent right-hand side can reach."""
     system, packed = packed_system
-    precondition = SOLVERS[name](system, packed)
+    precondition = SOLVERS[name](packed)
     rng = np.random.default_rng(2)
 
     def apply(r):
@@ -84,7 +84,7 @@ def test_multigrid_is_close_to_the_inverse(packed_system):
     """V A has its spectrum near 1: after a cycle the A-norm of an error is at most a half, on random errors."""
     system, packed = packed_system
     A, rng = matrix(system), np.random.default_rng(3)
-    precondition = SOLVERS["multigrid"](system, packed)
+    precondition = SOLVERS["multigrid"](packed)
     for _ in range(2):
         error, _ = random_vector(rng, system, packed)
         e = error[system.unknown]

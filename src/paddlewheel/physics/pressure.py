@@ -12,7 +12,11 @@ the pressure is p_s at the surface, θ of the way to the other centre,
 
 A surface pressure is given as a field s at all centres. Unknown is p − s: then
 (w/θ) p_s, which would drown the rest of the right-hand side where θ is small,
-becomes w (s_i − s_nb), and the same at every other face.
+is gone, and ũ − (Δt/ρ) ∇s takes the place of ũ.
+
+The same matrix spreads particles where they crowd (Kugelstadt et al. 2019): a
+displacement δ = −∇ψ that is to have the divergence e, the excess of their
+density, moves them in the next step, and changes no velocity.
 
 Domain sides are weights too: a closed one has w = 0. Beyond an open one lies
 a layer of ghost cells that mirror the liquid as air, which puts p = 0 on the
@@ -26,13 +30,14 @@ import numpy as np
 
 from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.solve.linear import solve
+from paddlewheel.solve.linear import Prepared
 from paddlewheel.solve.regions import closed_regions
 from paddlewheel.solve.system import System
 from paddlewheel.types import Boundary, Faces, Grid, SolveInfo
 
 # The customary 1e-2 alone leaves 0.13 g Δt of motion in still water at 17°.
 SMALLEST_THETA = 1e-6
+SPREAD_TOLERANCE = 0.05  # of the displacement: what is left of an excess is seen again in the next step
 
 
 class Projection(NamedTuple):
@@ -45,6 +50,8 @@ class Projection(NamedTuple):
     seconds   of assembly, set-up, solve and update
     lost      volume [m³] that each closed region had to lose in the step, because
               its walls moved in (positive) or out (negative); empty if there is none
+    shift     displacement [m] on faces that undoes the excess; None if none was given
+    solves    how every solve went, the one of the pressure first
     """
 
     velocity: Faces
@@ -53,6 +60,8 @@ class Projection(NamedTuple):
     info: SolveInfo
     seconds: dict[str, float]
     lost: np.ndarray
+    shift: Faces | None
+    solves: list[SolveInfo]
 
 
 def project(
@@ -67,16 +76,18 @@ def project(
     solver: str = "multigrid",
     tolerance: float = 1e-6,
     start: np.ndarray | None = None,
+    excess: np.ndarray | None = None,
 ) -> Projection:
     """Make the liquid's velocity divergence-free and tangential to the solids.
 
     phi is the liquid's level set at centres [m], extended into the solids;
     surface_pressure [Pa] a number or a field at centres; start a pressure to
-    begin from, such as the last step's.
+    begin from, such as the last step's. excess is the relative surplus of
+    particles in each cell, for which Projection.shift makes room.
     """
     began = time.perf_counter()
-    velocity, ghosted, surface = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
-    system = _assembled(grid, velocity, ghosted, surface, boundary, density * grid.h / dt)
+    pressed, ghosted = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
+    system = _assembled(grid, pressed, ghosted, boundary, density * grid.h / dt)
     regions = closed_regions(system)
     lost = np.empty(0)
     if regions is not None:
@@ -84,23 +95,34 @@ def project(
         system = system._replace(rhs=regions.centred(system.rhs))
     assembled = time.perf_counter()
 
-    inner = surface[1:-1, 1:-1, 1:-1]
-    if start is not None:
-        start = np.asarray(start, float) - inner
-    solution = solve(system, solver=solver, tolerance=tolerance, start=start)
-    excess = solution.pressure if regions is None else regions.centred(solution.pressure)
+    prepared = Prepared(system, solver)
+    start = None if start is None else np.asarray(start, float) - surface_pressure
+    p, info = prepared.solve(tolerance=tolerance, start=start)
+    p = p if regions is None else regions.centred(p)
     solved = time.perf_counter()
 
-    known = Faces(*(np.empty(u.shape, np.bool_) for u in velocity))
-    projected = Faces(*(np.empty_like(u) for u in velocity))
-    for axis in range(3):
-        _subtract_gradient(
-            projected[axis], known[axis], velocity[axis], boundary.open[axis], excess, ghosted, surface,
-            axis, dt / (density * grid.h),
-        )  # fmt: skip
-    pressure = np.where(system.unknown, excess + inner, 0.0) if np.any(surface_pressure) else excess
-    seconds = {"assembly": assembled - began, **solution.seconds, "update": time.perf_counter() - solved}
-    return Projection(projected, known, pressure, solution.info, seconds, lost)
+    projected, known = _updated(pressed, boundary.open, p, ghosted, dt / (density * grid.h))
+    pressure = p
+    if np.any(surface_pressure):
+        pressure = np.where(system.unknown, p + surface_pressure, 0.0)
+        for out, u, at in zip(projected, velocity, known, strict=True):
+            np.copyto(out, u, where=~at, casting="same_kind")
+    seconds = {
+        "assembly": assembled - began,
+        "set-up": prepared.seconds,
+        "solve": info.seconds,
+        "update": time.perf_counter() - solved,
+    }
+    shift, solves = None, [info._replace(seconds=prepared.seconds + info.seconds)]
+    if excess is not None:
+        began = time.perf_counter()
+        rhs = np.where(system.unknown, grid.h**2 * excess, 0.0)
+        rhs = rhs if regions is None else regions.centred(rhs)
+        psi, spread = prepared.solve(rhs, tolerance=SPREAD_TOLERANCE, name="density")
+        shift, _ = _updated(grid.zeros_faces(), boundary.open, psi, ghosted, 1 / grid.h)
+        solves.append(spread)
+        seconds["density"] = time.perf_counter() - began
+    return Projection(projected, known, pressure, solves[0], seconds, lost, shift, solves)
 
 
 def assemble(
@@ -114,12 +136,12 @@ def assemble(
     surface_pressure: float | np.ndarray = 0.0,
 ) -> System:
     """The system for p − s as it stands above; closed regions are not yet made consistent."""
-    velocity, ghosted, surface = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure)
-    return _assembled(grid, velocity, ghosted, surface, boundary, density * grid.h / dt)
+    velocity, ghosted = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure)
+    return _assembled(grid, velocity, ghosted, boundary, density * grid.h / dt)
 
 
 def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start=None):
-    """Velocity as float32 faces; φ and the surface pressure with their ghost cells."""
+    """Velocity as faces, with the surface pressure's part of the acceleration; φ with its ghost cells."""
     for name, value in (("dt", dt), ("density", density)):
         if not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name}={value!r}: expected a positive number")
@@ -137,11 +159,13 @@ def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start
         raise ValueError(f"velocity.x has shape {velocity.x.shape}: expected {grid.face_shape(0)}")
     # Air on the far side of an open side, as far from it as the liquid on this side; air stays air.
     ghosted = _with_ghosts(np.asarray(phi, np.float32), np.abs)
-    if np.ndim(surface_pressure) == 0 and surface_pressure == 0.0:
-        surface = np.zeros(ghosted.shape)
-    else:
-        surface = _with_ghosts(np.broadcast_to(np.asarray(surface_pressure, float), grid.shape), np.negative)
-    return velocity, ghosted, surface
+    if np.any(surface_pressure):
+        s = _with_ghosts(np.broadcast_to(np.asarray(surface_pressure, float), grid.shape), np.negative)
+        inner, scale = [slice(1, -1)] * 3, dt / (density * grid.h)
+        slope = [np.diff(s[(*inner[:a], slice(None), *inner[a + 1 :])], axis=a) for a in range(3)]
+        # In float64: a jump of s between two cells is cancelled by p in the end.
+        velocity = Faces(*(u - scale * g for u, g in zip(velocity, slope, strict=True)))
+    return velocity, ghosted
 
 
 def _with_ghosts(field: np.ndarray, mirrored) -> np.ndarray:
@@ -154,12 +178,21 @@ def _with_ghosts(field: np.ndarray, mirrored) -> np.ndarray:
     return padded
 
 
-def _assembled(grid, velocity, ghosted, surface, boundary, scale) -> System:
+def _assembled(grid, velocity, ghosted, boundary, scale) -> System:
     coupling = grid.zeros_faces()
     extra, rhs = np.empty(grid.shape), np.empty(grid.shape)
     unknown = np.empty(grid.shape, np.bool_)
-    _assemble(coupling, extra, rhs, unknown, velocity, ghosted, surface, boundary.open, boundary.velocity, scale)
+    _assemble(coupling, extra, rhs, unknown, velocity, ghosted, boundary.open, boundary.velocity, scale)
     return System(coupling, extra, rhs, unknown)
+
+
+def _updated(velocity, open, p, ghosted, scale) -> tuple[Faces, Faces]:
+    """velocity − scale × the differences of p, and the faces where they are known."""
+    known = Faces(*(np.empty(u.shape, np.bool_) for u in velocity))
+    out = Faces(*(np.empty(u.shape, np.float32) for u in velocity))
+    for axis in range(3):
+        _subtract_gradient(out[axis], known[axis], velocity[axis], open[axis], p, ghosted, axis, scale)
+    return out, known
 
 
 @kernel(parallel=False)
@@ -169,12 +202,12 @@ def _theta(inside, outside):
 
 
 @kernel
-def _assemble(coupling, extra, rhs, unknown, velocity, phi, surface, open, solid_velocity, scale):
-    """phi and surface have ghost cells: cell (i, j, k) is at (i + 1, j + 1, k + 1)."""
+def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity, scale):
+    """phi has ghost cells: cell (i, j, k) is at (i + 1, j + 1, k + 1)."""
     nx, ny, nz = unknown.shape
     for i in prange(nx):
         for j in range(ny):
-            inside, s, e, b, touched = phi[i + 1, j + 1], surface[i + 1, j + 1], extra[i, j], rhs[i, j], unknown[i, j]
+            inside, e, b, touched = phi[i + 1, j + 1], extra[i, j], rhs[i, j], unknown[i, j]
             liquid = False
             for k in range(nz):
                 touched[k], e[k], b[k] = False, 0.0, 0.0
@@ -184,7 +217,6 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, surface, open, solid
             for a in range(3):
                 d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
                 below, above = phi[i + 1 - d0, j + 1 - d1], phi[i + 1 + d0, j + 1 + d1]
-                s_below, s_above = surface[i + 1 - d0, j + 1 - d1], surface[i + 1 + d0, j + 1 + d1]
                 w_below, w_above = open[a][i, j], open[a][i + d0, j + d1]
                 u_below, u_above = velocity[a][i, j], velocity[a][i + d0, j + d1]
                 v_below, v_above = solid_velocity[a][i, j], solid_velocity[a][i + d0, j + d1]
@@ -195,7 +227,6 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, surface, open, solid
                         inflow = w0 * u_below[k] + (1.0 - w0) * v_below[k]
                         outflow = w1 * u_above[k + d2] + (1.0 - w1) * v_above[k + d2]
                         b[k] += scale * (inflow - outflow)
-                        b[k] -= w0 * (s[k + 1] - s_below[k + 1 - d2]) + w1 * (s[k + 1] - s_above[k + 1 + d2])
                         if below[k + 1 - d2] < 0.0:
                             c[k] = w0
                         else:
@@ -209,25 +240,23 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, surface, open, solid
 
 
 @kernel
-def _subtract_gradient(out, known, velocity, open, p, phi, surface, axis, scale):
-    """u −= Δt/ρ ∂(p + s)/∂a on the faces of one axis, p being above s, with the θ of the matrix at the surface."""
+def _subtract_gradient(out, known, velocity, open, p, phi, axis, scale):
+    """u −= Δt/ρ ∂p/∂a on the faces of one axis, with the θ of the matrix at the surface."""
     d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
     for i in prange(out.shape[0]):
         for j in range(out.shape[1]):
             below, above = phi[i + 1 - d0, j + 1 - d1], phi[i + 1, j + 1]
-            s_below, s_above = surface[i + 1 - d0, j + 1 - d1], surface[i + 1, j + 1]
             w, before, after, determined = open[i, j], velocity[i, j], out[i, j], known[i, j]
             for k in range(out.shape[2]):
                 lower, upper = below[k + 1 - d2], above[k + 1]
                 determined[k] = w[k] > 0.0 and (lower < 0.0 or upper < 0.0)
                 u = np.float64(before[k])
                 if determined[k]:
-                    difference = s_above[k + 1] - s_below[k + 1 - d2]
                     if upper >= 0.0:
-                        difference -= p[i - d0, j - d1, k - d2] / _theta(lower, upper)
+                        difference = -p[i - d0, j - d1, k - d2] / _theta(lower, upper)
                     elif lower >= 0.0:
-                        difference += p[i, j, k] / _theta(upper, lower)
+                        difference = p[i, j, k] / _theta(upper, lower)
                     else:
-                        difference += p[i, j, k] - p[i - d0, j - d1, k - d2]
+                        difference = p[i, j, k] - p[i - d0, j - d1, k - d2]
                     u -= scale * difference
                 after[k] = u

@@ -30,14 +30,14 @@ def stencil(packed: Packed) -> Callable[[np.ndarray, np.ndarray], float]:
 
 def conjugate_gradients(
     packed: Packed,
-    x: np.ndarray,
+    x: np.ndarray | None,
     apply: Callable[[np.ndarray, np.ndarray], float],
     precondition: Callable[[np.ndarray, np.ndarray], None],
     tolerance: float,
     iterations: int,
     name: str,
-) -> SolveInfo:
-    """Improve x until max|b − A x| ≤ tolerance · max|b|.
+) -> tuple[np.ndarray, SolveInfo]:
+    """Improve x, or zero if there is none, until max|b − A x| ≤ tolerance · max|b|.
 
     `apply(q, x)` sets q = A x and returns x · A x: the stencil, and whatever
     else a term adds to it. `precondition(z, r)` sets the float32 vector z to
@@ -49,6 +49,8 @@ def conjugate_gradients(
     rows, blocks = layout.rows, layout.blocks
     partial = np.zeros(len(blocks) - 1)
     r, d, q = (layout.zeros(np.float64) for _ in range(3))
+    begin_at_zero = x is None
+    x = layout.zeros(np.float64) if x is None else x
     r32, z = layout.zeros(np.float32), layout.zeros(np.float32)
 
     _residual(r, r32, partial, rhs, q, rows, blocks)
@@ -57,12 +59,13 @@ def conjugate_gradients(
         raise ValueError(f"{name}: the right-hand side is not finite: something it was made from is NaN or infinite")
     if largest == 0.0:
         x[:] = 0.0
-        return SolveInfo(name, packed.unknowns, 0, 0.0, time.perf_counter() - began, True)
+        return x, SolveInfo(name, packed.unknowns, 0, 0.0, time.perf_counter() - began, True)
 
     count, residual = 0, np.inf
-    for _ in range(RESTARTS):
-        apply(q, x)
-        _residual(r, r32, partial, rhs, q, rows, blocks)
+    for start in range(RESTARTS):
+        if start > 0 or not begin_at_zero:  # the residual of zero is there already
+            apply(q, x)
+            _residual(r, r32, partial, rhs, q, rows, blocks)
         before, residual = residual, partial.max() / largest
         if residual <= tolerance or count >= iterations or not residual < before:
             break
@@ -77,7 +80,7 @@ def conjugate_gradients(
             _advance(x, r, r32, partial, d, q, rho / apply(q, d), rows, blocks)
             recurred = partial.max() / largest
             count += 1
-    return SolveInfo(
+    return x, SolveInfo(
         name, packed.unknowns, count, float(residual), time.perf_counter() - began, bool(residual <= tolerance)
     )
 

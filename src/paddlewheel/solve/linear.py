@@ -24,6 +24,50 @@ class Solution(NamedTuple):
     seconds: dict[str, float]
 
 
+class Prepared:
+    """A system laid out, with its preconditioner: ready for any number of right-hand sides."""
+
+    def __init__(self, system: System, solver: str = "multigrid"):
+        if solver not in SOLVERS:
+            raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
+        began = time.perf_counter()
+        self._shape = system.unknown.shape
+        system = oriented(system)
+        self._unknown = system.unknown
+        with threads_worth(np.count_nonzero(system.unknown)):
+            self._packed = pack(system)
+            self._precondition = SOLVERS[solver](self._packed)
+        self.seconds = time.perf_counter() - began
+
+    def solve(
+        self,
+        rhs: np.ndarray | None = None,
+        *,
+        tolerance: float = 1e-6,
+        start: np.ndarray | None = None,
+        iterations: int = 2000,
+        name: str = "pressure",
+    ) -> tuple[np.ndarray, SolveInfo]:
+        """Solve A p = b until max|b − A p| ≤ tolerance · max|b|: p at cells, zero where there is no unknown.
+
+        b is `rhs`, or the system's own; it must sum to zero over every closed region (see regions).
+        """
+        if not 0 < tolerance < 1:
+            raise ValueError(f"tolerance={tolerance!r}: expected a number between 0 and 1")
+        began = time.perf_counter()
+        packed = self._packed
+        with threads_worth(packed.unknowns):
+            if rhs is not None:
+                packed = packed._replace(rhs=self._vector(rhs))
+            x = None if start is None else self._vector(start)
+            x, info = conjugate_gradients(packed, x, stencil(packed), self._precondition, tolerance, iterations, name)
+            field = unpack_field(packed.layout, x).reshape(self._shape)
+        return field, info._replace(seconds=time.perf_counter() - began)
+
+    def _vector(self, field) -> np.ndarray:
+        return pack_field(self._packed.layout, np.where(self._unknown, field.reshape(self._unknown.shape), 0.0))
+
+
 def solve(
     system: System,
     *,
@@ -33,26 +77,8 @@ def solve(
     iterations: int = 2000,
     name: str = "pressure",
 ) -> Solution:
-    """Solve A p = b until max|b − A p| ≤ tolerance · max|b|, beginning at `start`.
-
-    The right-hand side must sum to zero over every closed region (see regions).
-    """
-    if solver not in SOLVERS:
-        raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
-    if not 0 < tolerance < 1:
-        raise ValueError(f"tolerance={tolerance!r}: expected a number between 0 and 1")
-    began = time.perf_counter()
-    shape = system.unknown.shape
-    system = oriented(system)
-    with threads_worth(np.count_nonzero(system.unknown)):
-        packed = pack(system)
-        precondition = SOLVERS[solver](system, packed)
-        if start is None:
-            x = packed.layout.zeros(np.float64)
-        else:
-            x = pack_field(packed.layout, np.where(system.unknown, start.reshape(system.unknown.shape), 0.0))
-        ready = time.perf_counter()
-        info = conjugate_gradients(packed, x, stencil(packed), precondition, tolerance, iterations, name)
-        pressure = unpack_field(packed.layout, x).reshape(shape)
-    done = time.perf_counter()
-    return Solution(pressure, info._replace(seconds=done - began), {"set-up": ready - began, "solve": done - ready})
+    """Solve one system once: see Prepared."""
+    prepared = Prepared(system, solver)
+    pressure, info = prepared.solve(tolerance=tolerance, start=start, iterations=iterations, name=name)
+    seconds = {"set-up": prepared.seconds, "solve": info.seconds}
+    return Solution(pressure, info._replace(seconds=sum(seconds.values())), seconds)

@@ -9,7 +9,6 @@ import numpy as np
 
 from paddlewheel.kernel import kernel
 from paddlewheel.solve.packed import I, J, Packed, place, span
-from paddlewheel.solve.system import System
 
 TUNING = 0.97  # share of the dropped fill-in that is put back on the diagonal
 SAFETY = 0.25  # a pivot below this share of the diagonal is replaced by the diagonal
@@ -18,7 +17,7 @@ SAFETY = 0.25  # a pivot below this share of the diagonal is replaced by the dia
 class IncompleteCholesky:
     """The factors of a system; called as `cholesky(z, r)` it sets z to about A⁻¹ r."""
 
-    def __init__(self, system: System, packed: Packed):
+    def __init__(self, packed: Packed):
         self.packed = packed
         self.pivot = packed.layout.zeros(np.float32)
         _factor(self.pivot, packed.inverse, packed.lower, *packed.layout.where, packed.layout.shape[2])

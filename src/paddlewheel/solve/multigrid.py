@@ -17,7 +17,6 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.aggregate import from_cells, from_graph
 from paddlewheel.solve.packed import ABOVE_I, ABOVE_J, BELOW_I, BELOW_J, FIRST, LAST, PLAIN, START, Packed, shift
-from paddlewheel.solve.system import System
 
 SMOOTHING = 3
 PARTS = 16  # a colour of a coarse level is relaxed in so many parts,
@@ -59,7 +58,7 @@ class Coarse(NamedTuple):
 class Multigrid:
     """The hierarchy of a system; called as `multigrid(z, r)` it sets z to about A⁻¹ r."""
 
-    def __init__(self, system: System, packed: Packed):
+    def __init__(self, packed: Packed):
         self.packed = packed
         self.node, first = from_cells(packed)
         self.coarse = _hierarchy(first)
