@@ -1,5 +1,6 @@
 """The command line: what works, and that every mistake is one line that names the item and the value."""
 
+import contextlib
 import errno
 import json
 import os
@@ -285,6 +286,9 @@ def test_without_matplotlib_it_says_what_to_install(folder, monkeypatch, capsys)
     assert "pip install 'paddlewheel[picture]'" in capsys.readouterr().err
 
 
+FALLING = Path(__file__).with_name("falling.py")  # the command line with the stand-in for the time step
+
+
 def frames_of(folder, name="good"):
     cache = Cache(folder, name)
     return {n: cache.load(n) for n in cache.frames()}
@@ -441,8 +445,28 @@ def test_an_unwritable_folder_is_one_line(folder, falling, monkeypatch, capsys):
 
 def command(*arguments, **options):
     """The command line with the stand-in, in a process of its own."""
-    script = Path(__file__).with_name("falling.py")
-    return subprocess.Popen([sys.executable, str(script), *arguments], stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen([sys.executable, str(FALLING), *arguments], stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_a_terminal_gets_a_bar(folder):
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, str(FALLING), *RUN, "--frames", "4"],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env=os.environ | {"FALLING_SECONDS": "0.02", "TERM": "xterm", "COLUMNS": "120"},
+    )
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # that is how a terminal says that nobody is left
+        while part := os.read(ours, 4096):
+            shown += part
+    os.close(ours)
+    assert process.wait() == 0
+    text = shown.decode()
+    for word in ("frame 1 of 4", "frame 4 of 4", "left", "solve 0.00"):
+        assert word in text
+    assert "frame 5" not in text
 
 
 def test_files_that_may_not_grow_are_one_line(folder, falling):
@@ -483,6 +507,28 @@ def test_killed_runs_resume_to_the_unbroken_one(folder, falling):
     assert process.returncode == 0
     assert same(frames_of(folder / "cache", "dam-break"), reference(60))
     assert not list((folder / "cache").glob(".*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_killed_runs_of_the_real_step_resume_to_the_unbroken_one(dimensions, folder):
+    line = ["run", "dam-break", "--cells", "24", "--set", f"dimensions={dimensions}", "--frames", "24"]
+    assert main([*line, "--out", "whole"]) == 0
+    for kill in range(10):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "paddlewheel", *line, "--out", "cache", "--resume"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wanted = folder / "cache" / f"dam-break.{2 + 2 * kill:04}.npz"
+        while not wanted.exists():
+            assert process.poll() is None
+            time.sleep(0.001)
+        time.sleep(0.0073 * kill)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert main([*line, "--out", "cache", "--resume"]) == 0
+    assert same(frames_of(folder / "cache", "dam-break"), frames_of(folder / "whole", "dam-break"))
 
 
 def test_ctrl_c_leaves_a_run_to_resume(folder):

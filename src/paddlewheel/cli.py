@@ -202,7 +202,7 @@ def _add_first_step(commands) -> None:
     )
     _add_scene(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the picture goes (default: out/SCENE)")
-    parser.set_defaults(command=run.first)
+    parser.set_defaults(command=run.draw_first_step)
 
 
 def _add_scene(parser) -> None:

@@ -29,7 +29,7 @@ def run(options) -> int:
         return 0
     if options.render:
         render.require(scene)  # now, not after hours
-    first, last = options.frames
+    last = options.frames[1]
     folder = options.out or Path("out") / source.name
     cache, manifest = Cache(folder, source.name), source.manifest(scene, folder)
     done, state = 0, None
@@ -40,32 +40,38 @@ def run(options) -> int:
         cache.refuse_used()
     if done >= last:
         print(f"{folder}: frames up to {done} are there already")
-        return 0
-    simulation = source.guarded(lambda: Simulation(scene, state))
-    cache.begin(manifest, after=done)
-    try:
-        frames = _guarded(source, simulation.run(last - done))
-        told = _Told()
-        for frame in told.each(frames, last):
-            if frame.number >= first:
-                cache.write(frame.number, frame.state, frame.report)
-                done = frame.number
-    except KeyboardInterrupt:
-        complain(
-            f"interrupted: {folder} is whole up to frame {done}; the same command with --resume goes on from there"
-        )
+    elif _simulate(source, scene, cache, manifest, done, state, options.frames) == INTERRUPTED:
         return INTERRUPTED
-    finally:
-        cache.close()
-    for line in told.summary(cache.report(cache.frames()[0])):
-        console().print(line, highlight=False)
-    print(f"{cache.path(first, 'npz')} … {cache.path(last, 'npz').name}")
     if options.render:
         render.draw(cache, source, scene, cache.frames(), folder, sheet=True, video=False)
     return 0
 
 
-def first(options) -> int:
+def _simulate(source, scene, cache, manifest, done, state, span) -> int:
+    """Go on from a state after frame `done`, or from the start; keep the frames of the span (first, last)."""
+    first, last = span
+    simulation = source.guarded(lambda: Simulation(scene, state))
+    cache.begin(manifest, after=done)
+    try:
+        frames = _guarded(source, simulation.run(last - done))
+        told = _Told()
+        for frame in told.each(frames, done, last):
+            if frame.number >= first:
+                cache.write(frame.number, frame.state, frame.report)
+                done = frame.number
+    except KeyboardInterrupt:
+        where = f"{cache.folder} is whole up to frame {done}"
+        complain(f"interrupted: {where}; the same command with --resume goes on from there")
+        return INTERRUPTED
+    finally:
+        cache.close()
+    for line in told.summary(cache.report(cache.frames()[0])):
+        console().print(line, highlight=False)
+    print(f"{cache.path(cache.frames()[0], 'npz')} … {cache.path(last, 'npz').name}")
+    return 0
+
+
+def draw_first_step(options) -> int:
     """Solve for the first step of a scene and draw it."""
     source = scenes.find(options.scene, _parameters(options), "first-step")
     scene = scenes.build(source)
@@ -101,7 +107,7 @@ class _Told:
         self.reports: list[StepReport] = []
         self.seconds = 0.0  # by the clock
 
-    def each(self, frames: Iterator[Frame], last: int) -> Iterator[Frame]:
+    def each(self, frames: Iterator[Frame], done: int, last: int) -> Iterator[Frame]:
         """The frames, under a bar; one line for each of them if standard error is not a terminal."""
         shown = bar(TextColumn("{task.fields[stages]}")) if Console(stderr=True).is_terminal else None
         if shown is None:
@@ -111,13 +117,11 @@ class _Told:
                 yield frame
             return
         with shown:
-            task = None
+            task = shown.add_task(f"frame {done + 1} of {last}", total=last - done, stages="")
             for frame in self._timed(frames):
-                if task is None:
-                    task = shown.add_task("", total=last - frame.number + 1, stages="")
                 yield frame  # the bar counts what is written
-                stages = _stages(frame.report.seconds)
-                shown.update(task, description=f"frame {frame.number} of {last}", advance=1, stages=stages)
+                current = f"frame {min(frame.number + 1, last)} of {last}"
+                shown.update(task, description=current, advance=1, stages=_stages(frame.report.seconds))
 
     def _timed(self, frames) -> Iterator[Frame]:
         start, seen = time.perf_counter(), set()
