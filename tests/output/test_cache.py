@@ -1,6 +1,7 @@
 """A run on disk: whole files only, the same run or none, and what is damaged is noticed."""
 
 import errno
+import functools
 import json
 import os
 import warnings
@@ -237,6 +238,28 @@ def turning(speed):
     return lambda t: Pose((speed * t, 0, 0))
 
 
+def winding(speed):
+    """A motion that has closed over a module and over itself."""
+    import math
+
+    def motion(t):
+        return motion(0.0) if t > 10 else Pose((math.sin(speed * t), 0, 0))
+
+    return motion
+
+
+class Track:
+    def __init__(self, speed):
+        self.speed, self.places = speed, np.zeros((3, 3))
+
+    def motion(self, t):
+        return Pose(self.places[0] + self.speed * t)
+
+
+def slide(speed, t):
+    return Pose((speed * t, 0, 0))
+
+
 TETRAHEDRON = (
     np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1.0)]),
     np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]),
@@ -255,6 +278,12 @@ OTHERS = {
     "another solid": lambda: scene([Solid(Box((0, 0, 0), (1, 1, 1)))]),
     "motion": lambda: scene([Solid(BALL, motion=turning(0.1))]),
     "another motion": lambda: scene([Solid(BALL, motion=turning(0.2))]),
+    "recursive motion": lambda: scene([Solid(BALL, motion=winding(0.1))]),
+    "another recursive motion": lambda: scene([Solid(BALL, motion=winding(0.2))]),
+    "bound method": lambda: scene([Solid(BALL, motion=Track(0.1).motion)]),
+    "another bound method": lambda: scene([Solid(BALL, motion=Track(0.2).motion)]),
+    "partial": lambda: scene([Solid(BALL, motion=functools.partial(slide, 0.1))]),
+    "another partial": lambda: scene([Solid(BALL, motion=functools.partial(slide, 0.2))]),
     "mesh": lambda: scene([Solid(Mesh(TETRAHEDRON))]),
     "another mesh": lambda: scene([Solid(Mesh((0.5 * TETRAHEDRON[0], TETRAHEDRON[1])))]),
 }

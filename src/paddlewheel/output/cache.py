@@ -10,6 +10,7 @@ its last one.
 """
 
 import hashlib
+import inspect
 import json
 import os
 import re
@@ -18,6 +19,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -205,34 +207,44 @@ def digest(scene: Scene) -> str:
     return _digest(describe(scene).encode())
 
 
-def describe(value) -> str:
+def describe(value, around: tuple[int, ...] = ()) -> str:
     """A text that is the same for the same scene on every machine, and in every process.
 
     Functions are named, with the values they have closed over: what they compute is
-    in the source.
+    in the source. `around` are the ids of what the value is part of, itself not to be followed again.
     """
+    if id(value) in around:
+        return "itself"
+    inside = partial(describe, around=(*around, id(value)))
     if isinstance(value, Mesh):  # wherever its file is
-        return f"Mesh({describe(value.vertices)},{describe(value.faces)})"
-    if is_dataclass(value):
-        inside = ",".join(f"{f.name}={describe(getattr(value, f.name))}" for f in fields(value))
-        return f"{type(value).__name__}({inside})"
-    if isinstance(value, np.ndarray):
+        return f"Mesh({inside(value.vertices)},{inside(value.faces)})"
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = ",".join(f"{field.name}={inside(getattr(value, field.name))}" for field in fields(value))
+        return f"{type(value).__name__}({parts})"
+    if isinstance(value, np.ndarray) and value.dtype != object:
         values = value.astype(value.dtype.newbyteorder("<"))
         return f"array({value.dtype.name},{value.shape},{_digest(values.tobytes())})"
     if isinstance(value, np.generic):
         return describe(value.item())
     if isinstance(value, dict):
-        return "{" + ",".join(sorted(f"{describe(k)}:{describe(v)}" for k, v in value.items())) + "}"
+        return "{" + ",".join(sorted(f"{inside(k)}:{inside(v)}" for k, v in value.items())) + "}"
     if isinstance(value, set | frozenset):
-        return "{" + ",".join(sorted(map(describe, value))) + "}"
-    if isinstance(value, tuple | list):
-        return "(" + ",".join(map(describe, value)) + ")"
+        return "{" + ",".join(sorted(map(inside, value))) + "}"
+    if isinstance(value, tuple | list | np.ndarray):
+        return "(" + ",".join(map(inside, value)) + ")"
+    if isinstance(value, partial):
+        return f"partial({inside(value.func)},{inside(value.args)},{inside(value.keywords)})"
+    if isinstance(value, types.MethodType):
+        return f"method({value.__name__},{inside(value.__self__)})"
     if isinstance(value, types.FunctionType):
-        cells = [describe(cell.cell_contents) for cell in value.__closure__ or ()]
-        return f"function({value.__qualname__},{describe(value.__defaults__)},{','.join(cells)})"
+        closed = inspect.getclosurevars(value).nonlocals
+        return f"function({value.__qualname__},{inside(value.__defaults__)},{inside(closed)})"
     if value is None or isinstance(value, bool | int | float | str):
         return repr(value)
-    return f"{type(value).__name__}({describe(getattr(value, '__dict__', None))})"
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if name is not None:  # a class, a module, a function that is not written in Python
+        return f"{type(value).__name__}({name})"
+    return f"{type(value).__name__}({inside(getattr(value, '__dict__', None))})"
 
 
 def replace(path: Path, write: Callable[[Path], object]) -> None:
