@@ -3,6 +3,8 @@
 import numpy as np
 
 from paddlewheel.grid.fractions import open_fractions
+from paddlewheel.grid.sample import node_value
+from paddlewheel.kernel import kernel, prange
 from paddlewheel.scene import Liquid, Solid, checked_sides, label
 from paddlewheel.solids.sample import sample
 from paddlewheel.solids.shapes import Moved
@@ -11,6 +13,12 @@ from paddlewheel.types import AXES, Boundary, Faces, Grid, check_memory
 MARGIN = 3  # cells around a moving solid in which it is measured; beyond, the distance to its box is a bound
 
 ON_SURFACE = 1e-6  # cells; a node closer to the surface than this is on it
+
+HAIR = 1e-3  # cells that a particle which was inside a solid is put outside of it
+_ROUND = 0.5 * np.sqrt(3.0)  # cells from a point to its nearest node, at most
+_REACH = 0.01  # cells to both sides over which a slope of the distance is taken
+_TURNS = 24  # at most, to push a particle out
+_BLOCK = 4096  # particles
 
 
 class Solids:
@@ -26,7 +34,8 @@ class Solids:
         solids = [(label(i, item), item) for i, item in enumerate(items) if isinstance(item, Solid)]
         self.grid, self.weights, self.open_sides = grid, weights, checked_sides("Solids", open_sides, grid)
         self._moving = [(name, solid) for name, solid in solids if solid.motion is not None]
-        self._phi = _union(grid, _node_axes(grid), [solid.shape for _, solid in solids if solid.motion is None])
+        self._still = [solid.shape for _, solid in solids if solid.motion is None]
+        self._phi = _union(grid, _node_axes(grid), self._still)
         self._open = open_fractions(self._phi, weights)
         self._static = None if self._moving else self._closed(self._phi, self._open, grid.zeros_faces())
 
@@ -51,6 +60,56 @@ class Solids:
         for box in boxes:
             self._reopen(open, phi, box)
         return self._closed(phi, open, velocity)
+
+    def push_out(self, position: np.ndarray, boundary: Boundary, time: float) -> int:
+        """Move particles out of the solids as they are drawn; how many were inside.
+
+        φ between nodes rounds edges off and flattens curved walls, so a particle
+        outside by φ can be inside the shape. position [m], (n, 3) float32, is
+        changed in place, boundary is what `measure` gave for that time [s]. Those
+        inside go along the slope of the exact distance until they are a hair
+        outside, and stay within the closed sides; wedged between two solids they
+        end where they are least deep.
+        """
+        near = np.empty(len(position), np.bool_)
+        _mark_near(near, position, boundary.phi, 1 / self.grid.h)
+        near = np.flatnonzero(near)
+        shapes = self._still + [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving]
+        points = position[near].astype(np.float64)
+        if self.grid.is_2d:
+            points[:, 2] = 0.5 * self.grid.h
+        phi = _distance(shapes, points, self.grid.h)
+        inside = phi < 0
+        points, best = self._outward(shapes, points[inside], phi[inside])
+        kept = slice(2 if self.grid.is_2d else 3)
+        position[near[inside], kept] = points[:, kept]
+        return len(best)
+
+    def _outward(self, shapes, points, phi) -> tuple[np.ndarray, np.ndarray]:
+        """Points moved along the slope of the distance, by Newton's rule, until it is positive; and that distance."""
+        h, axes = self.grid.h, range(2 if self.grid.is_2d else 3)
+        low = np.array([-np.inf if f"-{a}" in self.open_sides else HAIR * h for a in AXES])
+        high = np.array([np.inf if f"+{a}" in self.open_sides else -HAIR * h for a in AXES]) + self.grid.size
+        result, best = points.copy(), phi.copy()
+        left = np.arange(len(points))
+        for _ in range(_TURNS):
+            if not len(left):
+                break
+            slope = np.zeros(points.shape)
+            for a in axes:
+                step = _REACH * h * (np.arange(3) == a)
+                slope[:, a] = _distance(shapes, points + step, h) - _distance(shapes, points - step, h)
+            slope /= 2 * _REACH * h
+            # pressed against a side, slide along it
+            slope[((points <= low) & (slope < 0)) | ((points >= high) & (slope > 0))] = 0
+            way = (HAIR * h - phi) / np.maximum((slope * slope).sum(axis=1), 0.25)
+            points = np.clip(points + way[:, None] * slope, low, high).astype(np.float32).astype(np.float64)
+            phi = _distance(shapes, points, h)
+            better = phi > best[left]
+            result[left[better]], best[left[better]] = points[better], phi[better]
+            wanting = phi < 0.1 * HAIR * h
+            left, points, phi = left[wanting], points[wanting], phi[wanting]
+        return result, best
 
     def _carry(self, velocity, nearest, within, pose, box) -> None:
         """Give the faces in a box the velocity of the solid in it [m/s], where no other is nearer.
@@ -111,6 +170,35 @@ def liquid_distance(grid: Grid, items) -> np.ndarray:
     """Signed distance to the liquids among `items` [m] at cell centres, shape (nx, ny, nz), float32."""
     axes = [(np.arange(n) + 0.5) * grid.h for n in grid.shape]
     return _union(grid, axes, [item.shape for item in items if isinstance(item, Liquid)])
+
+
+@kernel
+def _mark_near(near, position, phi, per_h):
+    """Mark the points of the domain that can be inside a solid.
+
+    A distance changes by no more than the way gone: neither at the nearest node
+    nor between the nodes is φ of such a point more than half a cell's diagonal.
+    """
+    ni, nj, nk = phi.shape
+    for block in prange((len(near) + _BLOCK - 1) // _BLOCK):
+        start = np.int64(block) * _BLOCK
+        for n in range(start, min(start + _BLOCK, len(near))):
+            x, y, z = per_h * position[n, 0], per_h * position[n, 1], per_h * position[n, 2]
+            near[n] = False
+            if 0.0 <= x <= ni - 1.0 and 0.0 <= y <= nj - 1.0 and 0.0 <= z <= nk - 1.0:
+                i, j, k = np.uint64(np.int64(x + 0.5)), np.uint64(np.int64(y + 0.5)), np.uint64(np.int64(z + 0.5))
+                if per_h * phi[i, j, k] <= _ROUND:
+                    near[n] = per_h * node_value(phi, x, y, z) <= _ROUND
+
+
+def _distance(shapes, points, most) -> np.ndarray:
+    """Distance to the nearest of the shapes [m] at points (n, 3), at most `most`."""
+    phi = np.full(len(points), most)
+    for shape in shapes:
+        low, high = shape.bounds()
+        near = np.flatnonzero(((points > low - most) & (points < high + most)).all(axis=1))
+        phi[near] = np.minimum(phi[near], shape.distance(points[near]))
+    return phi
 
 
 def _union(grid, axes, shapes) -> np.ndarray:
