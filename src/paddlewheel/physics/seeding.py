@@ -1,0 +1,316 @@
+"""How many particles there are: filling a region with them, keeping their number in bounds, and its error."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from paddlewheel.grid.fractions import box_fraction
+from paddlewheel.kernel import kernel, prange
+from paddlewheel.types import Grid, Particles
+
+__all__ = ["DEEP", "density_error", "reseed", "seed", "volume_seen"]
+
+DEEP = 1.5  # cells below the surface from which on a cell without particles is a hole and not a bubble
+_CHUNK = 1 << 20  # points that are looked at together, so that memory stays low
+
+_ORDER, _OFFSET, _CROWD = range(3)  # what a random number is for
+
+
+def seed(
+    grid: Grid,
+    inside: Callable[[np.ndarray], np.ndarray],
+    *,
+    per_cell: int = 8,
+    number: int = 0,
+    bounds: tuple | None = None,
+) -> np.ndarray:
+    """Positions [m] of particles where inside(points) < 0, shape (n, 3), float32, in the order of their cells.
+
+    A cell is n×n×n boxes (n×n in 2-D, at mid-depth), per_cell of them, each with
+    one particle. Within its box a particle is anywhere, but along each axis the
+    per_cell particles of a cell lie in as many slices of equal thickness, one in
+    each: multi-jittered sampling (Chiu, Shirley & Wang 1994). So there are as
+    many below any height as there should be, to one, and a flat surface has
+    bumps a third smaller than with jitter in boxes alone.
+
+    inside is called with points (m, 3) in float64 [m]. Which points there are
+    depends on the grid, per_cell and `number` only, not on `bounds` = (low,
+    high) [m], outside of which no cell is looked at.
+    """
+    side = _boxes_along_side(grid, per_cell)
+    low, high = _cells_within(grid, bounds)
+    inner = math.prod(max(0, high[a] - low[a]) for a in (1, 2))
+    kept = [np.empty((0, 3), np.float32)]
+    planes = max(1, _CHUNK // max(1, inner * per_cell))
+    for start in range(low[0], high[0], planes):
+        ranges = [(start, min(start + planes, high[0])), (low[1], high[1]), (low[2], high[2])]
+        cells = np.stack(np.meshgrid(*(np.arange(*r) for r in ranges), indexing="ij"), axis=-1).reshape(-1, 3)
+        points = _jittered(grid, cells, side, per_cell, number)
+        kept.append(points[np.asarray(inside(points)) < 0].astype(np.float32))
+    return np.concatenate(kept)
+
+
+def reseed(
+    grid: Grid,
+    particles: Particles,
+    first: np.ndarray,
+    phi: np.ndarray,
+    solid: np.ndarray,
+    velocity: Callable[[np.ndarray], np.ndarray],
+    *,
+    per_cell: int = 8,
+    number: int = 0,
+) -> Particles:
+    """The particles, without those that crowd a cell and with new ones in holes of the liquid.
+
+    A cell keeps at most 2 per_cell, chosen at random. One that lies in no solid
+    (its distance `solid` [m] at nodes), deeper than DEEP cells below the surface
+    (phi [m] at centres), and has less than a quarter of per_cell, is filled up
+    to half of it, with velocity(points (n, 3)) [m/s] and no gradient. New
+    particles come last: the order of cells is the caller's to restore.
+
+    first is the range of each cell's particles, (nx ny nz + 1,); `number` should
+    differ from step to step.
+    """
+    count = np.diff(first)
+    if len(count) != math.prod(grid.shape) or first[-1] != len(particles.position):
+        raise ValueError(f"first has {len(count)} cells and {first[-1]} particles: expected those of the grid")
+    keep = _uncrowded(count, first, 2 * per_cell, number)
+    kept = particles if keep is None else particles.take(keep)
+
+    hole = (count.reshape(grid.shape) < per_cell / 4) & (phi < -DEEP * grid.h)
+    if not hole.any():
+        return kept
+    corners = itertools.product((slice(-1), slice(1, None)), repeat=3)
+    for corner in corners:
+        hole &= solid[corner] > 0
+    cells = np.stack(np.nonzero(hole), axis=1)
+    points = _jittered(grid, cells, _boxes_along_side(grid, per_cell), per_cell, number)
+    wanted = max(1, per_cell // 2) - count[hole.reshape(-1)]
+    points = points[_random_ranks(np.arange(len(points)) // per_cell, number) < np.repeat(wanted, per_cell)]
+    return kept.joined(Particles.at(points, velocity(points), affine=len(particles.affine) > 0))
+
+
+def _uncrowded(count, first, most, number) -> np.ndarray | None:
+    """Which particles stay, as a mask, if a cell keeps at most `most`; None if all do."""
+    crowded = np.flatnonzero(count > most)
+    if len(crowded) == 0:
+        return None
+    keep = np.ones(first[-1], bool)
+    cell = np.repeat(crowded, count[crowded])
+    within = np.arange(len(cell)) - np.repeat(np.cumsum(count[crowded]) - count[crowded], count[crowded])
+    keep[first[cell] + within] = _random_ranks(cell, number) < most
+    return keep
+
+
+def _random_ranks(group: np.ndarray, number: int) -> np.ndarray:
+    """A random rank of each item among those of its group, from 0; groups are in order."""
+    key = np.empty(len(group), np.uint64)
+    _random_keys(key, group, number)
+    order = np.lexsort((key, group))
+    start = np.searchsorted(group, group)
+    rank = np.empty(len(group), np.int64)
+    rank[order] = np.arange(len(group)) - start
+    return rank
+
+
+def _boxes_along_side(grid, per_cell) -> int:
+    dimensions = 2 if grid.is_2d else 3
+    side = round(max(per_cell, 0) ** (1 / dimensions))
+    if side < 1 or side**dimensions != per_cell:
+        allowed = ", ".join(str(n**dimensions) for n in (1, 2, 3))
+        raise ValueError(f"per_cell={per_cell!r}: expected {allowed} … in {dimensions}-D")
+    return side
+
+
+def _cells_within(grid, bounds) -> tuple[list[int], list[int]]:
+    """Indices of the cells that overlap a box: from, and up to but without."""
+    if bounds is None:
+        return [0, 0, 0], list(grid.shape)
+    low, high = (np.nan_to_num(np.asarray(b, float) / grid.h, posinf=1e9, neginf=-1e9) for b in bounds)
+    return (
+        [int(np.clip(np.floor(v), 0, n)) for v, n in zip(low, grid.shape, strict=True)],
+        [int(np.clip(np.ceil(v), 0, n)) for v, n in zip(high, grid.shape, strict=True)],
+    )
+
+
+def _jittered(grid, cells, side, per_cell, number) -> np.ndarray:
+    """One point in each of the boxes of the cells (m, 3), shape (m per_cell, 3), float64 [m]."""
+    points = np.empty((len(cells), per_cell, 3))
+    index = np.ravel_multi_index(tuple(cells.T), grid.shape)
+    _jitter(points, cells, index, side, 2 if grid.is_2d else 3, grid.h, number)
+    return points.reshape(-1, 3)
+
+
+@kernel
+def _jitter(points, cells, index, side, dimensions, h, number):
+    for c in prange(cells.shape[0]):
+        slices = points.shape[1] // side  # of a layer of boxes
+        order = np.empty(slices, np.int64)
+        for a in range(3):
+            for layer in range(side):
+                _shuffle(order, index[c], a * side + layer, number)
+                for box in range(slices):
+                    # the layer's boxes, counted along the other axes; the place of this axis is the layer's
+                    stride = side ** (dimensions - 1 - a) if a < dimensions else 1
+                    at = (box // stride * side + layer) * stride + box % stride
+                    if a < dimensions:
+                        u = _random(index[c], a * points.shape[1] + at, number, _OFFSET)
+                        offset = (layer + (order[box] + u) / slices) / side
+                    else:
+                        offset = 0.5
+                    points[c, at, a] = (cells[c, a] + offset) * h
+
+
+@kernel(parallel=False)
+def _shuffle(order, cell, which, number):
+    """A random order of 0, 1, …: Fisher and Yates."""
+    for n in range(len(order)):
+        order[n] = n
+    for n in range(len(order) - 1, 0, -1):
+        m = int(_random(cell, which * len(order) + n, number, _ORDER) * (n + 1))
+        order[n], order[m] = order[m], order[n]
+
+
+@kernel
+def _random_keys(key, group, number):
+    for n in prange(len(key)):
+        key[n] = _hash(group[n], n, number, _CROWD)
+
+
+@kernel(parallel=False)
+def _random(cell, which, number, purpose):
+    """A number in [0, 1) that its arguments determine."""
+    return np.float64(_hash(cell, which, number, purpose) >> np.uint64(11)) / 2.0**53
+
+
+@kernel(parallel=False)
+def _hash(cell, which, number, purpose):
+    """64 bits that look random, from four whole numbers: the mixer of SplitMix64, once for each."""
+    x = _mixed(np.uint64(number))
+    x = _mixed(x ^ np.uint64(purpose))
+    x = _mixed(x ^ np.uint64(cell))
+    return _mixed(x ^ np.uint64(which))
+
+
+@kernel(parallel=False)
+def _mixed(x):
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def volume_seen(solid: np.ndarray) -> np.ndarray:
+    """Open volume that the hat about each cell centre sees, in cells: 1 in the open, float32.
+
+        V_c = ∫ Π_a max(0, 1 − |x_a − c_a|/h) dx / h³     outside solids and inside the domain
+
+    from the open fractions of eighths of cells, which the hat weighs by 1/8, 3/8,
+    3/8, 1/8 along each axis; in 2-D not along z. solid [m] is the signed distance
+    at nodes. Whole cells would do for a straight wall, but are a third off where
+    a slope leaves a fifth of a cell.
+    """
+    solid = np.require(solid, np.float32, "CAW")
+    nx, ny, nz = (n - 1 for n in solid.shape)
+    slabs = np.empty((2 * nx, ny, nz), np.float32)
+    _seen_in_slabs(slabs, solid)
+    low, high = slabs[0::2], slabs[1::2]
+    seen = np.float32(0.375) * (low + high)
+    seen[1:] += np.float32(0.125) * high[:-1]
+    seen[:-1] += np.float32(0.125) * low[1:]
+    return seen
+
+
+@kernel
+def _seen_in_slabs(slabs, solid):
+    """What the hat of y and z sees in slabs half a cell thick in x."""
+    ny, nz = slabs.shape[1], slabs.shape[2]
+    y = (0.125, 0.375, 0.375, 0.125)
+    z = (0.0, 0.5, 0.5, 0.0) if nz == 1 else y
+    for slab in prange(slabs.shape[0]):
+        half = np.int64(slab)
+        open = np.zeros((2 * ny + 2, 2 * nz + 2), np.float32)  # with a margin of zeros for what is beyond the sides
+        for j in range(ny):
+            for k in range(nz):
+                _open_eighths(open, solid, half // 2, j, k, half % 2)
+        for j in range(ny):
+            for k in range(nz):
+                total = 0.0
+                for b in range(4):
+                    for c in range(4):
+                        total += y[b] * z[c] * open[2 * j + b, 2 * k + c]
+                slabs[half, j, k] = total
+
+
+@kernel(parallel=False)
+def _open_eighths(open, solid, i, j, k, side):
+    """Open fractions of the four eighths of a cell on one side along x."""
+    low, high = solid[i, j, k], solid[i, j, k]
+    for corner in range(1, 8):
+        value = solid[i + (corner >> 2), j + (corner >> 1 & 1), k + (corner & 1)]
+        low, high = min(low, value), max(high, value)
+    for b in range(2):
+        for c in range(2):
+            fraction = 1.0 if low > 0.0 else 0.0
+            if low <= 0.0 < high:
+                node = solid[i : i + 2, j : j + 2, k : k + 2]
+                fraction = box_fraction(
+                    _between(node, side, b, c), _between(node, side, b + 1, c),
+                    _between(node, side, b + 1, c + 1), _between(node, side, b, c + 1),
+                    _between(node, side + 1, b, c), _between(node, side + 1, b + 1, c),
+                    _between(node, side + 1, b + 1, c + 1), _between(node, side + 1, b, c + 1),
+                )  # fmt: skip
+            open[1 + 2 * j + b, 1 + 2 * k + c] = fraction
+
+
+@kernel(parallel=False)
+def _between(node, a, b, c):
+    """Trilinear value at a point of a cell, in half cells from its lowest node."""
+    a0, b0, c0, a1, b1, c1 = a // 2, b // 2, c // 2, (a + 1) // 2, (b + 1) // 2, (c + 1) // 2
+    low = node[a0, b0, c0] + node[a0, b0, c1] + node[a0, b1, c0] + node[a0, b1, c1]
+    high = node[a1, b0, c0] + node[a1, b0, c1] + node[a1, b1, c0] + node[a1, b1, c1]
+    return 0.125 * np.float64(low + high)
+
+
+def density_error(density: np.ndarray, seen: np.ndarray, phi: np.ndarray, *, per_cell: int = 8) -> np.ndarray:
+    """Relative excess of particles about each cell centre, float32, between −½ and ½.
+
+        density / (per_cell · seen) − 1     in liquid cells
+
+    density is Σ_p Π_a max(0, 1 − |x_p − c|_a/h), the particles under a hat (in 2-D
+    of x and y only); seen the open volume under it, from volume_seen. Where the
+    hat reaches air (φ ≥ 0 in one of the 27 cells around) a lack says nothing and
+    only an excess counts; in air, and where less than 0.1 is seen, the error is 0.
+    After Kugelstadt et al. 2019.
+    """
+    density, seen, phi = (np.require(f, np.float32, "CAW") for f in (density, seen, phi))
+    if phi.ndim != 3 or not density.shape == seen.shape == phi.shape:
+        raise ValueError(f"density {density.shape}, seen {seen.shape}, phi {phi.shape}: expected values at centres")
+    error = np.empty(phi.shape, np.float32)
+    _density_error(error, density, seen, phi, np.float32(1 / per_cell))
+    return error
+
+
+@kernel
+def _density_error(error, density, seen, phi, per_particle):
+    nx, ny, nz = phi.shape
+    for plane in prange(nx):
+        i = np.int64(plane)
+        highest = np.empty(nz, np.float32)
+        for j in range(ny):
+            highest[:] = phi[i, j]
+            for a in range(max(i - 1, 0), min(i + 2, nx)):
+                for b in range(max(j - 1, 0), min(j + 2, ny)):
+                    row = phi[a, b]
+                    for k in range(nz):
+                        highest[k] = max(highest[k], row[k])
+            for k in range(nz):
+                error[i, j, k] = 0.0
+                if phi[i, j, k] < 0.0 and seen[i, j, k] >= np.float32(0.1):
+                    excess = density[i, j, k] * per_particle / seen[i, j, k] - np.float32(1)
+                    air = max(highest[max(k - 1, 0)], highest[k], highest[min(k + 1, nz - 1)]) >= 0.0
+                    least = np.float32(0) if air else np.float32(-0.5)
+                    error[i, j, k] = min(max(excess, least), np.float32(0.5))

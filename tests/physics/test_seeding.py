@@ -1,0 +1,222 @@
+"""How many particles there are: even, reproducible, bounded, and measured without bias."""
+
+import numpy as np
+import pytest
+
+from paddlewheel.physics.seeding import DEEP, density_error, reseed, seed, volume_seen
+from paddlewheel.types import Grid, Particles
+
+CUBE = Grid((8, 6, 4), 0.5)
+FLAT = Grid((8, 6, 1), 0.5)
+OPEN = np.full(CUBE.node_shape, 9.0, np.float32)
+
+
+def everywhere(points):
+    return np.full(len(points), -1.0)
+
+
+def cells_of(grid, position):
+    at = np.minimum((position / grid.h).astype(int), np.array(grid.shape) - 1)
+    return np.ravel_multi_index(tuple(at.T), grid.shape)
+
+
+def in_order(grid, position):
+    """Positions in the order of their cells, and the range of each cell."""
+    cell = cells_of(grid, position)
+    order = np.argsort(cell, kind="stable")
+    first = np.searchsorted(cell[order], np.arange(np.prod(grid.shape) + 1)).astype(np.int32)
+    return position[order], first
+
+
+def hats(grid, position):
+    """Σ of trilinear hats at centres, the slow way; in 2-D of x and y only."""
+    density = np.zeros(grid.shape)
+    for at in np.ndindex(grid.shape):
+        offset = np.abs(position / grid.h - np.array(at) - 0.5)[:, : 2 if grid.is_2d else 3]
+        density[at] = np.prod(np.maximum(0, 1 - offset), axis=1).sum()
+    return density
+
+
+@pytest.mark.parametrize(("grid", "per_cell"), [(CUBE, 1), (CUBE, 8), (CUBE, 27), (FLAT, 1), (FLAT, 4), (FLAT, 9)])
+def test_every_cell_and_every_slice_of_it_has_its_share(grid, per_cell):
+    """Along each axis the particles of a cell lie in per_cell slices, one in each."""
+    position = seed(grid, everywhere, per_cell=per_cell)
+    assert position.dtype == np.float32
+    cell = cells_of(grid, position)
+    assert np.array_equal(cell, np.repeat(np.arange(np.prod(grid.shape)), per_cell))
+    inside = (position / grid.h % 1).reshape(-1, per_cell, 3)
+    for a in range(2 if grid.is_2d else 3):
+        slices = np.sort((inside[..., a] * per_cell).astype(int), axis=1)
+        assert np.mean(slices == np.arange(per_cell)) > 0.999  # but for rounding to float32
+    if grid.is_2d:
+        assert np.all(position[:, 2] == 0.5 * grid.h)
+
+
+def test_positions_within_a_box_are_even_and_independent():
+    """Moments of uniform numbers, and no correlation between the axes, within 4 standard errors."""
+    u = (seed(Grid((16, 16, 16), 1.0), everywhere, number=3) * 2 % 1).astype(float)
+    n = len(u)
+    assert np.abs(u.mean(axis=0) - 0.5).max() < 4 * np.sqrt(1 / 12 / n)
+    assert np.abs((u**2).mean(axis=0) - 1 / 3).max() < 4 * np.sqrt(4 / 45 / n)
+    correlation = np.corrcoef(u.T)
+    assert np.abs(correlation - np.eye(3)).max() < 4 / np.sqrt(n)
+
+
+def test_the_number_decides_and_nothing_else(on_threads):
+    """Not the threads, not the bounds, not the region asked for."""
+    everything = seed(CUBE, everywhere, number=5)
+    assert np.array_equal(everything, on_threads(2, seed, CUBE, everywhere, number=5))
+    assert np.array_equal(everything, on_threads(1, seed, CUBE, everywhere, number=5))
+    other = seed(CUBE, everywhere, number=6)
+    assert np.abs(everything - other).mean() > 0.05 * CUBE.h
+    center = np.array([1.7, 1.4, 0.9])
+
+    def ball(points):
+        return np.linalg.norm(points - center, axis=1) - 0.8
+
+    whole = seed(CUBE, ball, number=5)
+    assert np.array_equal(whole, everything[np.linalg.norm(everything - center, axis=1) < 0.8])
+    assert np.array_equal(whole, seed(CUBE, ball, number=5, bounds=(center - 0.8, center + 0.8)))
+
+
+def test_bounds_spare_the_cells_outside():
+    looked_at = []
+
+    def inside(points):
+        looked_at.append(points)
+        return everywhere(points)
+
+    position = seed(CUBE, inside, bounds=((1.1, -np.inf, 0.0), (1.4, 0.5, 99.0)))
+    assert np.all((np.concatenate(looked_at) >= (1.0, 0.0, 0.0)) & (np.concatenate(looked_at) <= (1.5, 0.5, 2.0)))
+    assert len(position) == 8 * 1 * 1 * 4
+    assert seed(CUBE, everywhere, bounds=((9, 9, 9), (10, 10, 10))).shape == (0, 3)
+
+
+@pytest.mark.parametrize("height", np.linspace(1.0, 1.5, 6))
+def test_the_number_below_any_height_is_right_to_one_per_cell(height):
+    position = seed(CUBE, lambda points: points[:, 1] - height)
+    columns = np.bincount(cells_of(CUBE, position * np.array([1, 0, 1], np.float32)), minlength=np.prod(CUBE.shape))
+    columns = columns.reshape(CUBE.shape)[:, 0]
+    assert np.abs(columns - 8 * height / CUBE.h).max() <= 1
+
+
+@pytest.mark.parametrize(("grid", "per_cell"), [(CUBE, 4), (CUBE, 0), (FLAT, 8), (CUBE, -8)])
+def test_a_number_per_cell_that_fills_no_lattice_is_refused(grid, per_cell):
+    with pytest.raises(ValueError, match="per_cell"):
+        seed(grid, everywhere, per_cell=per_cell)
+
+
+def still(points):
+    return np.zeros_like(points)
+
+
+def test_reseeding_leaves_an_even_liquid_alone():
+    position, first = in_order(CUBE, seed(CUBE, everywhere))
+    particles = Particles.at(position, 1.0)
+    after = reseed(CUBE, particles, first, np.full(CUBE.shape, -5.0), OPEN, still)
+    assert after is particles
+
+
+def test_crowds_are_thinned_to_twice_the_number():
+    crowd = np.random.default_rng(1).random((100, 3)).astype(np.float32) * CUBE.h
+    position, first = in_order(CUBE, np.concatenate([seed(CUBE, everywhere), crowd]))
+    particles = Particles.at(position, position, affine=True)
+    after = reseed(CUBE, particles, first, np.full(CUBE.shape, -5.0), OPEN, still, number=1)
+    count = np.bincount(cells_of(CUBE, after.position))
+    assert count[0] == 16
+    assert np.all(count[1:] == 8)
+    assert np.array_equal(after.position, after.velocity)
+    assert len(after.affine) == len(after.position)
+    other = reseed(CUBE, particles, first, np.full(CUBE.shape, -5.0), OPEN, still, number=2)
+    assert not np.array_equal(other.position, after.position)
+
+
+def test_holes_are_filled_only_deep_in_the_liquid_and_outside_solids():
+    """Cells (1, 1, 1) deep and open, (5, 1, 1) near the surface, (3, 3, 1) cut by a solid."""
+    position = seed(CUBE, everywhere)
+    holes = [np.ravel_multi_index(at, CUBE.shape) for at in ((1, 1, 1), (5, 1, 1), (3, 3, 1))]
+    position, first = in_order(CUBE, position[~np.isin(cells_of(CUBE, position), holes)])
+    phi = np.full(CUBE.shape, -1.1 * DEEP * CUBE.h)
+    phi[5, 1, 1] = -0.9 * DEEP * CUBE.h
+    solid = OPEN.copy()
+    solid[3, 3, 1] = -0.1
+    particles = Particles.at(position, 0.0, affine=True)
+    after = reseed(CUBE, particles, first, phi, solid, lambda points: 2 * points, number=4)
+    new = after.position[len(position) :]
+    assert len(after.affine) == len(after.position)
+    assert np.array_equal(after.position[: len(position)], position)
+    assert np.array_equal(cells_of(CUBE, new), np.full(4, holes[0]))
+    assert after.velocity[len(position) :] == pytest.approx(2 * new)
+
+
+@pytest.mark.parametrize("grid", [CUBE, FLAT], ids=["3-D", "2-D"])
+def test_what_a_hat_sees_at_the_sides_is_exact(grid):
+    seen = volume_seen(np.full(grid.node_shape, 9.0, np.float32))
+    expected = np.ones(grid.shape)
+    for a in range(2 if grid.is_2d else 3):
+        np.moveaxis(expected, a, 0)[[0, -1]] *= 7 / 8
+    assert seen == pytest.approx(expected, rel=1e-6)
+
+
+def test_what_a_hat_sees_beside_an_oblique_wall():
+    """Against a fine sum of points."""
+    grid, normal = Grid((6, 6, 6), 1.0), np.array([0.48, 0.8, 0.36])
+    wall = (grid.node_points() - 3.1) @ normal
+    n = 40
+    points = (np.stack(np.meshgrid(*3 * [np.arange(2 * n)], indexing="ij"), axis=-1).reshape(-1, 3) + 0.5) / n - 1
+    weight = np.prod(1 - np.abs(points), axis=1) / n**3
+    seen = volume_seen(wall)
+    for at in np.ndindex(4, 4, 4):
+        center = np.array(at) + 1.5
+        exact = weight[(points + center - 3.1) @ normal > 0].sum()
+        assert seen[tuple(np.array(at) + 1)] == pytest.approx(exact, abs=0.03)
+
+
+def walls(name, grid):
+    points = grid.node_points() - 0.5 * np.array(grid.size)
+    return {
+        "box": np.full(grid.node_shape, 9.0),
+        "slope": points @ np.array([-0.2924, 0.9563, 0.0]) + 0.2 * grid.size[1],
+        "bowl": 0.47 * grid.size[0] - np.linalg.norm(points, axis=-1),
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["box", "slope", "bowl"])
+def test_an_even_liquid_has_no_error_on_average(name):
+    grid = Grid((14, 14, 14), 1.0)
+    solid = walls(name, grid)
+    position = seed(grid, everywhere, number=7)
+    i, j, k = np.minimum(position.astype(int), 13).T
+    x, y, z = (position % 1).T.astype(float)
+    inside = sum(
+        solid[i + a, j + b, k + c] * np.abs(1 - a - x) * np.abs(1 - b - y) * np.abs(1 - c - z)
+        for a in range(2) for b in range(2) for c in range(2)
+    )  # fmt: skip
+    seen = volume_seen(solid)
+    error = density_error(hats(grid, position[inside > 0]), seen, np.full(grid.shape, -5.0))[seen > 0.1]
+    assert abs(error.mean()) < (0.002 if name == "box" else 0.012)
+    assert error.std() < (0.05 if name == "box" else 0.12)
+
+
+def test_near_air_only_an_excess_counts():
+    phi = CUBE.cell_points()[..., 1] - 1.5
+    seen = volume_seen(OPEN)
+    lack, excess = (density_error(8 * share * seen, seen, phi) for share in (0.7, 1.3))
+    assert lack[:, :2] == pytest.approx(-0.3, abs=1e-6)
+    assert np.all(lack[:, 2:] == 0)
+    assert excess[:, :3] == pytest.approx(0.3, abs=1e-6)
+    assert np.all(excess[:, 3:] == 0)
+    assert np.all(density_error(80 * seen, seen, phi)[:, :3] == 0.5)
+    assert np.all(density_error(0 * seen, seen, phi)[:, :2] == -0.5)
+    assert np.all(density_error(8 * seen, np.full_like(seen, 0.09), phi) == 0)
+
+
+def test_the_error_does_not_depend_on_threads(on_threads):
+    rng = np.random.default_rng(2)
+    solid, phi, density = (
+        rng.normal(0.5, 1, CUBE.node_shape),
+        rng.normal(-1, 1, CUBE.shape),
+        16 * rng.random(CUBE.shape),
+    )
+    one, two = (on_threads(n, lambda: density_error(density, volume_seen(solid), phi)) for n in (1, 2))
+    assert np.array_equal(one, two)
