@@ -20,7 +20,7 @@ SLABS = 32  # of about equal numbers of points; those of one colour are two plan
 
 # Rows of LANES numbers in the buffer: where in its cell a point is, what it carries (the gradient by component and
 # direction), whether there is a point at all, the part of the cell in which the hats at centres change, and the sums.
-_X, _Y, _Z, _U, _V, _W, _GRADIENT, _THERE, _LOW, _HIGH, _SUMS = 0, 1, 2, 3, 4, 5, 6, 15, 16, 19, 22
+_X, _Y, _Z, _U, _V, _W, _GRADIENT, _THERE, _CELL, _LOW, _HIGH, _SUMS = 0, 1, 2, 3, 4, 5, 6, 15, 16, 19, 22, 25
 _FACE_ROWS, _CELL_ROWS = _SUMS + 108, _SUMS + 27
 
 _ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
@@ -41,19 +41,22 @@ def face_value(u, axis, x, y, z):
 
 
 @kernel(parallel=False)
-def face_gradient(u, axis, x, y, z):
-    """Gradient, per cell, of what face_value gives: zero in a direction along which that is constant."""
+def face_value_and_gradient(u, axis, x, y, z):
+    """What face_value gives, and its gradient per cell: zero in a direction along which it is constant."""
     x, y, z = x - 0.5 * (axis != 0), y - 0.5 * (axis != 1), z - 0.5 * (axis != 2)
     i, i1, fx = _between(x, u.shape[0])
     j, j1, fy = _between(y, u.shape[1])
     k, k1, fz = _between(z, u.shape[2])
-    a, b, c, d = u[i, j, k], u[i, j, k1], u[i, j1, k], u[i, j1, k1]
-    a1, b1, c1, d1 = u[i1, j, k], u[i1, j, k1], u[i1, j1, k], u[i1, j1, k1]
-    # above the last sample both neighbours are the same one; below the first one they are not
-    along_x = (x > 0.0) * _mix(_mix(a1 - a, b1 - b, fz), _mix(c1 - c, d1 - d, fz), fy)
-    along_y = (y > 0.0) * _mix(_mix(c - a, d - b, fz), _mix(c1 - a1, d1 - b1, fz), fx)
-    along_z = (z > 0.0) * _mix(_mix(b - a, d - c, fy), _mix(b1 - a1, d1 - c1, fy), fx)
-    return along_x, along_y, along_z
+    # along z, then along y, then along x; above the last sample both are the same one, below the first they are not
+    a, b, c, d = u[i, j, k], u[i, j1, k], u[i1, j, k], u[i1, j1, k]
+    az, bz, cz, dz = u[i, j, k1] - a, u[i, j1, k1] - b, u[i1, j, k1] - c, u[i1, j1, k1] - d
+    a, b, c, d = a + fz * az, b + fz * bz, c + fz * cz, d + fz * dz
+    ay, cy = b - a, d - c
+    a, c = a + fy * ay, c + fy * cy
+    along_x = (x > 0.0) * (c - a)
+    along_y = (y > 0.0) * _mix(ay, cy, fx)
+    along_z = (z > 0.0) * _mix(_mix(az, bz, fy), _mix(cz, dz, fy), fx)
+    return _mix(a, c, fx), along_x, along_y, along_z
 
 
 @kernel(parallel=False)
@@ -103,9 +106,9 @@ def add_to_faces(total, weight, position, velocity, gradient, first, slabs, colo
             for cell in range(i * ny * nz, (i + 1) * ny * nz, LANES):
                 lanes = min(LANES, (i + 1) * ny * nz - cell)
                 if first[cell] < first[cell + lanes]:
-                    _bound(work, cell, lanes, nx, ny, nz)
+                    _locate(work, cell, lanes, nx, ny, nz)
                     for nth in range(_most(first, cell, lanes)):
-                        _place(work, position, first, cell, lanes, nth, ny, nz, h)
+                        _place(work, position, first, cell, lanes, nth, h)
                         _carry(work, velocity, gradient, first, cell, lanes, nth, h)
                         _sum_on_faces(work)
                     for axis in range(3):
@@ -126,8 +129,9 @@ def add_to_cells(total, position, first, slabs, colour, h):
             for cell in range(i * ny * nz, (i + 1) * ny * nz, LANES):
                 lanes = min(LANES, (i + 1) * ny * nz - cell)
                 if first[cell] < first[cell + lanes]:
+                    _locate(work, cell, lanes, nx, ny, nz)
                     for nth in range(_most(first, cell, lanes)):
-                        _place(work, position, first, cell, lanes, nth, ny, nz, h)
+                        _place(work, position, first, cell, lanes, nth, h)
                         _sum_on_cells(work)
                     _add_cells(flat, work, cell, lanes, nx, ny, nz)
                     for at in range(_SUMS * LANES, _CELL_ROWS * LANES):
@@ -144,36 +148,31 @@ def _most(first, cell, lanes):
 
 
 @kernel(parallel=False)
-def _bound(work, cell, lanes, nx, ny, nz):
-    """Between which parts of its cell a point has to be for the hats at centres to change: not in the outer halves."""
+def _locate(work, cell, lanes, nx, ny, nz):
+    """Where each cell is, and between which parts of it the hats at centres change: not in the outermost halves."""
     for lane in range(lanes):
-        at = cell + lane
-        index = (at // (ny * nz), (at // nz) % ny, at % nz)
-        shape = (nx, ny, nz)
+        index, shape = _indices(cell + lane, ny, nz), (nx, ny, nz)
         for d in range(3):
+            work[(_CELL + d) * LANES + lane] = index[d]
             work[(_LOW + d) * LANES + lane] = _HALF * (index[d] == 0)
             work[(_HIGH + d) * LANES + lane] = _ONE - _HALF * (index[d] == shape[d] - 1)
+    for lane in range(lanes, LANES):
+        work[_THERE * LANES + lane] = _ZERO
 
 
 @kernel(parallel=False)
-def _place(work, position, first, cell, lanes, nth, ny, nz, h):
+def _place(work, position, first, cell, lanes, nth, h):
     """Where in its cell the nth point of each cell is, from 0 to 1, and whether there is one."""
-    i, j, k = cell // (ny * nz), (cell // nz) % ny, cell % nz
     per_cell = 1.0 / h
     for lane in range(lanes):
         p = np.uint64(first[cell + lane] + nth)
         if p < np.uint64(first[cell + lane + 1]):
-            work[_X * LANES + lane] = min(max(position[p, 0] * per_cell - i, 0.0), 1.0)
-            work[_Y * LANES + lane] = min(max(position[p, 1] * per_cell - j, 0.0), 1.0)
-            work[_Z * LANES + lane] = min(max(position[p, 2] * per_cell - k, 0.0), 1.0)
+            for d in range(3):
+                x = position[p, d] * per_cell - work[(_CELL + d) * LANES + lane]
+                work[(_X + d) * LANES + lane] = min(max(x, 0.0), 1.0)
             work[_THERE * LANES + lane] = _ONE
         else:
             work[_THERE * LANES + lane] = _ZERO
-        k += 1
-        if k == nz:
-            j, k = j + 1, 0
-    for lane in range(lanes, LANES):
-        work[_THERE * LANES + lane] = _ZERO
 
 
 @kernel(parallel=False)
@@ -270,26 +269,25 @@ def _add_weights(work, row, lane, a, b, c):
 @kernel(parallel=False)
 def _add_faces(total, weight, work, axis, cell, lanes, ny, nz):
     """Add the buffer's sums for one component to its faces. Those outside the grid are zero."""
-    ni, nj, nk = total.shape
-    total, weight = total.reshape(-1), weight.reshape(-1)
+    shape, total, weight = total.shape, total.reshape(-1), weight.reshape(-1)
     lane = 0
-    while lane < lanes:  # row by row of the grid
-        i, j, k = (cell + lane) // (ny * nz), ((cell + lane) // nz) % ny, (cell + lane) % nz
-        length = min(lanes - lane, nz - k)
+    while lane < lanes:
+        at = _indices(cell + lane, ny, nz)
+        length = min(lanes - lane, nz - at[2] if nz > 1 else ny - at[1])  # a row along z, or along y in a 2-D grid
         for n in range(18):
             side, b, c = n // 9, (n // 3) % 3 - 1, n % 3 - 1
             if axis == 0:
-                di, dj, dk = side, b, c
+                offset = (side, b, c)
             elif axis == 1:
-                di, dj, dk = b, side, c
+                offset = (b, side, c)
             else:
-                di, dj, dk = b, c, side
+                offset = (b, c, side)
             row = (_SUMS + 36 * axis + 2 * n) * LANES + lane
-            if 0 <= i + di < ni and 0 <= j + dj < nj:
-                start = ((i + di) * nj + j + dj) * nk + k + dk
-                low, high = max(0, -k - dk), min(length, nk - k - dk)
-                _add(weight, start, work, row, low, high)
-                _add(total, start, work, row + LANES, low, high)
+            start, stride, low, high = _target(shape, at, length, offset, nz == 1)
+            for m in range(low, high):
+                sample = np.uint64(start + m * stride)
+                weight[sample] += work[np.uint64(row + m)]
+                total[sample] += work[np.uint64(row + LANES + m)]
         lane += length
 
 
@@ -298,17 +296,31 @@ def _add_cells(total, work, cell, lanes, nx, ny, nz):
     """Add the buffer's sums to cells, but for those outside the grid."""
     lane = 0
     while lane < lanes:
-        i, j, k = (cell + lane) // (ny * nz), ((cell + lane) // nz) % ny, (cell + lane) % nz
-        length = min(lanes - lane, nz - k)
+        at = _indices(cell + lane, ny, nz)
+        length = min(lanes - lane, nz - at[2] if nz > 1 else ny - at[1])  # a row along z, or along y in a 2-D grid
         for n in range(27):
-            di, dj, dk = n // 9 - 1, (n // 3) % 3 - 1, n % 3 - 1
-            if 0 <= i + di < nx and 0 <= j + dj < ny:
-                start = ((i + di) * ny + j + dj) * nz + k + dk
-                _add(total, start, work, (_SUMS + n) * LANES + lane, max(0, -k - dk), min(length, nz - k - dk))
+            offset = (n // 9 - 1, (n // 3) % 3 - 1, n % 3 - 1)
+            start, stride, low, high = _target((nx, ny, nz), at, length, offset, nz == 1)
+            row = (_SUMS + n) * LANES + lane
+            for m in range(low, high):
+                total[np.uint64(start + m * stride)] += work[np.uint64(row + m)]
         lane += length
 
 
 @kernel(parallel=False)
-def _add(total, start, work, row, low, high):
-    for n in range(low, high):
-        total[np.uint64(start + n)] += work[np.uint64(row + n)]
+def _indices(cell, ny, nz):
+    return cell // (ny * nz), (cell // nz) % ny, cell % nz
+
+
+@kernel(parallel=False)
+def _target(shape, at, length, offset, is_2d):
+    """Where the samples `offset` from a row of cells start, how far apart they are, and which of them there are."""
+    i, j, k = at[0] + offset[0], at[1] + offset[1], at[2] + offset[2]
+    start = (i * shape[1] + j) * shape[2] + k
+    if is_2d:
+        inside, stride, low, high = 0 <= k < shape[2], shape[2], -j, shape[1] - j
+    else:
+        inside, stride, low, high = 0 <= j < shape[1], 1, -k, shape[2] - k
+    if not (inside and 0 <= i < shape[0]):
+        return start, stride, 0, 0
+    return start, stride, max(low, 0), min(high, length)

@@ -6,7 +6,7 @@ carry the gradient of their velocity.
 
 import numpy as np
 
-from paddlewheel.grid.sample import add_to_cells, add_to_faces, face_gradient, face_value, slabs_of
+from paddlewheel.grid.sample import add_to_cells, add_to_faces, face_value, face_value_and_gradient, slabs_of
 from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces, Grid, Particles
@@ -32,7 +32,7 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     n, cells = len(position), int(np.prod(grid.shape))
     if max(n, cells) >= 2**31:
         raise ValueError(f"{n} particles in {cells} cells: expected fewer than {2**31}")
-    shift = max(cells // BUCKETS, 1).bit_length()
+    shift = max(cells // BUCKETS, 1).bit_length() - 1
     buckets = (cells - 1 >> shift) + 1
 
     cell, counts, unplaced = np.empty(n, np.int32), np.zeros((BLOCKS, buckets), np.int64), np.zeros(BLOCKS, np.int64)
@@ -100,7 +100,7 @@ def _gather(out, first, order, cell, particles, begins, shares, shift):
     position, velocity, affine = particles
     new_position, new_velocity, new_affine = out
     for share in prange(BLOCKS):
-        at = np.empty(1 << shift, np.int64)
+        at = np.empty(1 << shift, np.int32)
         for bucket in range(shares[share], shares[share + 1]):
             lowest = bucket << shift
             cells = min(1 << shift, len(first) - 1 - lowest)
@@ -218,8 +218,8 @@ def _interpolate(velocity, affine, position, faces, kept, per_cell):
                     velocity[p, a] = kept * velocity[p, a] + face_value(faces[a], a, x, y, z)
             else:
                 for a in range(3):
-                    velocity[p, a] = face_value(faces[a], a, x, y, z)
-                    along_x, along_y, along_z = face_gradient(faces[a], a, x, y, z)
+                    u, along_x, along_y, along_z = face_value_and_gradient(faces[a], a, x, y, z)
+                    velocity[p, a] = u
                     affine[p, a, 0] = along_x * per_cell
                     affine[p, a, 1] = along_y * per_cell
                     affine[p, a, 2] = along_z * per_cell
