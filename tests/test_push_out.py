@@ -214,6 +214,14 @@ def test_nothing_to_do():
     assert solids.push_out(np.empty((0, 3), np.float32), solids.measure(0.0), 0.0) == 0
 
 
+def test_bad_input_is_named():
+    solids = Solids(GRID, [Solid(BRICK)])
+    with pytest.raises(ValueError, match=r"position is float64 of shape \(2, 3\)"):
+        solids.push_out(np.zeros((2, 3)), solids.measure(0.0), 0.0)
+    with pytest.raises(ValueError, match=r"boundary has \(25, 21, 2\) nodes"):
+        solids.push_out(np.zeros((2, 3), np.float32), Solids(FLAT, []).measure(0.0), 0.0)
+
+
 def test_threads_do_not_matter(on_threads):
     solids = Solids(GRID, [Solid(SHAPES["union"])])
     start = scattered(np.random.default_rng(9), GRID, 30000)

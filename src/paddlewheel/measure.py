@@ -61,6 +61,11 @@ class Solids:
             self._reopen(open, phi, box)
         return self._closed(phi, open, velocity)
 
+    def distance(self, points: np.ndarray, time: float) -> np.ndarray:
+        """Distance to the nearest solid as it is drawn [m], from points (n, 3), at a time [s]; sides do not count."""
+        shapes = self._still + [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving]
+        return _distance(shapes, np.asarray(points, np.float64), 2 * np.linalg.norm(self.grid.size))
+
     def push_out(self, position: np.ndarray, boundary: Boundary, time: float) -> int:
         """Move particles out of the solids as they are drawn; how many were inside.
 
@@ -71,22 +76,27 @@ class Solids:
         outside, and stay within the closed sides; wedged between two solids they
         end where they are least deep.
         """
-        near = np.empty(len(position), np.bool_)
-        _mark_near(near, position, boundary.phi, 1 / self.grid.h)
-        near = np.flatnonzero(near)
+        if position.dtype != np.float32 or position.ndim != 2 or position.shape[1] != 3:
+            raise ValueError(f"position is {position.dtype} of shape {position.shape}, expected float32 (n, 3)")
+        if boundary.phi.shape != self.grid.node_shape:
+            raise ValueError(f"boundary has {boundary.phi.shape} nodes, the solids' grid {self.grid.node_shape}")
         shapes = self._still + [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving]
+        if not shapes:
+            return 0
+        near = np.empty(len(position), np.bool_)
+        _mark_near(near, np.ascontiguousarray(position), boundary.phi, 1 / self.grid.h)
+        near = np.flatnonzero(near)
         points = position[near].astype(np.float64)
         if self.grid.is_2d:
             points[:, 2] = 0.5 * self.grid.h
         phi = _distance(shapes, points, self.grid.h)
         inside = phi < 0
-        points, best = self._outward(shapes, points[inside], phi[inside])
-        kept = slice(2 if self.grid.is_2d else 3)
-        position[near[inside], kept] = points[:, kept]
-        return len(best)
+        axes = slice(2 if self.grid.is_2d else 3)  # the plane of a 2-D scene
+        position[near[inside], axes] = self._outward(shapes, points[inside], phi[inside])[:, axes]
+        return int(np.count_nonzero(inside))
 
-    def _outward(self, shapes, points, phi) -> tuple[np.ndarray, np.ndarray]:
-        """Points moved along the slope of the distance, by Newton's rule, until it is positive; and that distance."""
+    def _outward(self, shapes, points, phi) -> np.ndarray:
+        """Points inside, at distances phi, moved by Newton's rule along its slope until it is positive."""
         h, axes = self.grid.h, range(2 if self.grid.is_2d else 3)
         low = np.array([-np.inf if f"-{a}" in self.open_sides else HAIR * h for a in AXES])
         high = np.array([np.inf if f"+{a}" in self.open_sides else -HAIR * h for a in AXES]) + self.grid.size
@@ -109,7 +119,7 @@ class Solids:
             result[left[better]], best[left[better]] = points[better], phi[better]
             wanting = phi < 0.1 * HAIR * h
             left, points, phi = left[wanting], points[wanting], phi[wanting]
-        return result, best
+        return result
 
     def _carry(self, velocity, nearest, within, pose, box) -> None:
         """Give the faces in a box the velocity of the solid in it [m/s], where no other is nearer.
@@ -199,6 +209,11 @@ def _distance(shapes, points, most) -> np.ndarray:
         near = np.flatnonzero(((points > low - most) & (points < high + most)).all(axis=1))
         phi[near] = np.minimum(phi[near], shape.distance(points[near]))
     return phi
+
+
+def node_distance(grid: Grid, shapes) -> np.ndarray:
+    """Signed distance to the nearest of some shapes [m] at nodes, shape (nx+1, ny+1, nz+1), float32."""
+    return _union(grid, _node_axes(grid), shapes)
 
 
 def _union(grid, axes, shapes) -> np.ndarray:

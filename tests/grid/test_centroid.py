@@ -183,6 +183,17 @@ def test_the_interpolation_has_no_jumps():
     assert np.abs(np.diff(values, axis=0)).max() < steepest * np.linalg.norm(line[1] - line[0])
 
 
+def test_noise_is_hardly_amplified_outside_the_solid():
+    """The slopes are extrapolated by half a cell and more; that must not blow up what a pressure solve leaves."""
+    _, distance = plane(GRID)
+    centroids, rng = open_centroids(distance(GRID.node_points())), np.random.default_rng(10)
+    points = rng.random((20000, 3)) * GRID.size
+    points = points[distance(points) > 0]
+    for _ in range(5):
+        u = Faces(*(rng.uniform(-1, 1, GRID.face_shape(a)).astype(np.float32) for a in range(3)))
+        assert np.abs(interpolate(GRID, u, points, centroids)).max() < 2
+
+
 def test_threads_do_not_matter(on_threads):
     rng = np.random.default_rng(9)
     phi, u, points = rng.standard_normal(GRID.node_shape), random_faces(rng, GRID), rng.random((9000, 3))

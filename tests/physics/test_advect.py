@@ -10,7 +10,7 @@ import pytest
 from grid.turning import TURNS, turn, turn_faces
 from paddlewheel.grid.centroid import interpolate, open_centroids
 from paddlewheel.grid.fractions import open_fractions
-from paddlewheel.measure import measure
+from paddlewheel.measure import Solids, measure
 from paddlewheel.physics.advect import DEEPEST, move, semi_lagrangian
 from paddlewheel.scene import Solid
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
@@ -336,13 +336,16 @@ def everything():
     for grid in (Grid((5, 4, 3), 0.25), Grid((5, 4, 1), 0.25)):
         rng = np.random.default_rng(13)
         u = random_faces(rng, grid)
-        solid = measure(grid, [Solid(Sphere((0.6, 0.5, 0.125), 0.3))])
+        solids = Solids(grid, [Solid(Sphere((0.6, 0.5, 0.125), 0.3))])
+        solid = solids.measure(0.0)
         for stages in (2, 3):
             for a, after in enumerate(semi_lagrangian(grid, u, 0.2, stages=stages)):
                 results[f"{grid.shape} {stages} {a}"] = after
             position = scattered(np.random.default_rng(14), grid, 40)
             inside = move(grid, position, u, solid, 0.3, open_sides={"+x"}, stages=stages, centroids=None)
             results[f"{grid.shape} {stages} move"] = np.append(position, np.float32(inside))
+            pushed = solids.push_out(position, solid, 0.0)
+            results[f"{grid.shape} {stages} push_out"] = np.append(position, np.float32(pushed))
         centroids = open_centroids(solid.phi)
         move(grid, position, u, solid, 0.3, centroids=centroids)
         results[f"{grid.shape} centroids"] = interpolate(grid, u, position, centroids)

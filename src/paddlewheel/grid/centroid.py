@@ -130,7 +130,7 @@ def recentered(velocity: Faces, centroids: Centroids) -> Faces:
 
     ũ the least-squares fit to the faces up to two cells around it, weighted by
     area and nearness: linear fields are exact and areas that vanish lose their say.
-    Wholly open faces, and closed ones with no open face around, are kept.
+    Wholly open faces, and closed ones with no open face beside them, are kept.
     """
     velocity = as_faces(velocity, np.float32)
     if velocity.x.shape != centroids.area.x.shape:
@@ -160,7 +160,7 @@ def _at_centre(u, w, first, second, a, i, j, k):
     """ũ(centre) + w (u − ũ(x)) of one face; coordinates are cells from its centre along axes a, a+1, a+2."""
     ni, nj, nk = u.shape
     b, c = (a + 1) % 3, (a + 2) % 3
-    own, total, mean = np.float64(u[i, j, k]), 0.0, 0.0
+    own, total, mean, beside = np.float64(u[i, j, k]), 0.0, 0.0, False
     x, y, z = 0.0, 0.0, 0.0
     xx, yy, zz, xy, xz, yz, xu, yu, zu = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i1 in range(max(i - 2, 0), min(i + 3, ni)):
@@ -169,6 +169,7 @@ def _at_centre(u, w, first, second, a, i, j, k):
                 step = (i1 - i, j1 - j, k1 - k)
                 steps = abs(step[0]) + abs(step[1]) + abs(step[2])
                 if steps <= 3 and w[i1, j1, k1] > 0.0:
+                    beside = beside or max(abs(step[0]), abs(step[1]), abs(step[2])) <= 1
                     weight = w[i1, j1, k1] * _NEARNESS[steps]
                     px = np.float64(step[a])
                     py, pz = step[b] + np.float64(first[i1, j1, k1]), step[c] + np.float64(second[i1, j1, k1])
@@ -179,7 +180,7 @@ def _at_centre(u, w, first, second, a, i, j, k):
                     xx, yy, zz = xx + weight * px * px, yy + weight * py * py, zz + weight * pz * pz
                     xy, xz, yz = xy + weight * px * py, xz + weight * px * pz, yz + weight * py * pz
                     xu, yu, zu = xu + weight * px * more, yu + weight * py * more, zu + weight * pz * more
-    if total == 0.0:
+    if not beside:  # then it has no part in any value outside the solid
         return own
     mean, x, y, z = mean / total, x / total, y / total, z / total
     gx, gy, gz = _solve(

@@ -84,10 +84,10 @@ def semi_lagrangian(grid: Grid, velocity: Faces, dt: float, *, stages: int = 2, 
     """
     velocity = _checked(grid, velocity, dt, stages)
     out = Faces(*(u.copy() for u in velocity))
-    chosen = None if where is None else as_faces(where, bool)
-    if chosen is not None and chosen.x.shape != velocity.x.shape:
-        raise ValueError(f"where.x has shape {chosen.x.shape}: expected {velocity.x.shape}")
-    _trace_back(out, _flat(velocity), chosen, -dt / grid.h, stages, grid.shape)
+    where = as_faces(where or Faces(*(np.ones(u.shape, bool) for u in velocity)), bool)
+    if where.x.shape != velocity.x.shape:
+        raise ValueError(f"where.x has shape {where.x.shape}: expected {velocity.x.shape}")
+    _trace_back(out, _flat(velocity), where, -dt / grid.h, stages, grid.shape)
     return out
 
 
@@ -262,9 +262,9 @@ def _is_clear(phi, per_h, x, y, z, x1, y1, z1):
     """Whether no solid is on the way between two points: the free balls around them overlap."""
     if _outside(phi, x1, y1, z1):
         return False
-    one, two = per_h * node_value(phi, x, y, z) - _STRIDE, per_h * node_value(phi, x1, y1, z1) - _STRIDE
+    one, two = per_h * node_value(phi, x, y, z), per_h * node_value(phi, x1, y1, z1)
     length2 = (x1 - x) ** 2 + (y1 - y) ** 2 + (z1 - z) ** 2
-    return one > 0.0 and two > 0.0 and (one + two) ** 2 > length2
+    return one > HAIR and two > HAIR and (one + two) ** 2 > length2
 
 
 @kernel(parallel=False)
@@ -277,7 +277,7 @@ def _march(velocity, phi, per_h, scale, stages, low, high, x, y, z, speed):
     """
     left, distance = 1.0, per_h * node_value(phi, x, y, z)
     for _ in range(_STRIDES):
-        reach = max(_STRIDE, distance - _STRIDE)
+        reach = max(_STRIDE, distance)
         part = min(left, reach / max(speed, 1e-9))
         dx, dy, dz, _ = _displacement(velocity, x, y, z, scale * part, stages)
         length = np.sqrt(dx * dx + dy * dy + dz * dz)
@@ -355,11 +355,11 @@ def _trace_back(out, flat, where, scale, stages, cells):
             ni, nj, nk = out[a].shape
             if i < ni:
                 for j in range(nj):
-                    row, some = out[a][i, j], where is None or where[a][i, j].any()
-                    if some:
+                    row, chosen = out[a][i, j], where[a][i, j]
+                    if chosen.any():
                         _fetch_back(rows, index, nk, flat, a, i, j, scale, stages, cells)
                         for k in range(nk):
-                            if where is None or where[a][i, j, k]:
+                            if chosen[k]:
                                 row[k] = rows[_FLOW, k]
 
 
