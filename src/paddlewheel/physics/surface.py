@@ -6,6 +6,7 @@ int32: those of cell c are first[c] … first[c + 1] − 1.
 
 import numpy as np
 
+from paddlewheel.grid.distance import CLOSED, UNKNOWN, grow, straighten_at_walls, tangent_plane
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Grid
@@ -18,10 +19,8 @@ _LOW, _HIGH = -0.5, 1.0  # cells: between them the mean offset tells the distanc
 _SPREAD = 0.04  # cells²: variance of the mean offset times Σ w, measured: the bias of a flat surface is below 0.01 h
 _SPARSE = 0.25  # Σ w, of that inside liquid, below which that is not so: drops
 _BEND = 0.6  # cells: a second difference this large is an edge or a sheet, and not a bump
-_THINNEST = 0.1  # cells: depth at least of a cell amid particles, whatever is around it
 
 _WET, _DRY, _SOLID = 1, 2, 4  # a cell has particles; has none and is open; has its centre in a solid
-_UNKNOWN, _CLOSED = 254, 255  # layers: not reached yet, and never to be
 
 
 def surface_distance(
@@ -44,8 +43,10 @@ def surface_distance(
 
     A single particle is a ball of radius 0.37 h. Beyond the domain's sides, and
     beyond the tangent plane at solids of signed distance `solid` [m] at nodes,
-    particles are mirrored; in cells whose centre is in a solid φ says little.
-    In 2-D the particles' z does not matter.
+    particles are mirrored. Air that is nearer to a wall than to the liquid sees
+    only where the liquid ends at the wall; there the surface is carried on
+    straight. In cells whose centre is in a solid φ says little. In 2-D the
+    particles' z does not matter.
     """
     position, first = np.require(position, np.float32, "CAW"), np.require(first, np.int32, "CAW")
     if position.shape[1:] != (3,) or first.shape != (np.prod(grid.shape) + 1,) or first[-1] != len(position):
@@ -67,8 +68,9 @@ def surface_distance(
     smooth = np.empty(len(near), np.float32)
     _without_bumps(smooth, near, phi, layer, h)
     phi.reshape(-1)[near] = smooth
-    for n in range(1, 4):
-        _distance_layer(phi, layer, n, h)
+    grow(phi, layer, 3, grid.h)
+    if len(solid) > 0:
+        straighten_at_walls(phi, solid, grid.h)
     return phi
 
 
@@ -126,7 +128,7 @@ def _classify(phi, state, layer, near, first, solid, h):
                 dry = bits | beyond[k] | row[max(k - 2, 0)] | row[min(k + 2, nz - 1)]
                 near[i, j, k] = (bits & _WET) != 0 and (dry & _DRY) != 0
                 phi[i, j, k] = -FAR * h if bits & _WET else FAR * h
-                layer[i, j, k] = _CLOSED if row[k] & _SOLID else _UNKNOWN
+                layer[i, j, k] = CLOSED if row[k] & _SOLID else UNKNOWN
 
 
 @kernel(parallel=False)
@@ -152,7 +154,7 @@ def _offset_distances(phi, layer, near, position, first, solid, table, sparse, h
             part = at - np.float32(entry)
             distance = table[entry] + part * (table[entry + 1] - table[entry])
             phi[i, j, k] = h * distance if _LOW < distance < _HIGH else h * np.copysign(np.float32(FAR), distance)
-            if _LOW < distance < _HIGH and layer[i, j, k] != _CLOSED:
+            if _LOW < distance < _HIGH and layer[i, j, k] != CLOSED:
                 layer[i, j, k] = 0
         else:
             phi[i, j, k] = np.float32(FAR) * h
@@ -165,19 +167,11 @@ def _mirror(solid, i, j, k, h):
     none = (far, np.float32(0), np.float32(0), np.float32(0))
     if solid.shape[0] == 0:
         return none
-    distance = _center(solid, i, j, k) / h
-    if distance >= np.float32(_REACH):
-        return none
-    gx = gy = gz = np.float32(0)
-    for a in range(2):
-        for b in range(2):
-            gx += solid[i + 1, j + a, k + b] - solid[i, j + a, k + b]
-            gy += solid[i + a, j + 1, k + b] - solid[i + a, j, k + b]
-            gz += solid[i + a, j + b, k + 1] - solid[i + a, j + b, k]
+    distance, gx, gy, gz = tangent_plane(solid, i, j, k)
     slope = np.sqrt(gx * gx + gy * gy + gz * gz)
-    if slope == 0.0:
+    if distance >= np.float32(_REACH) * h or slope == 0.0:
         return none
-    return distance, gx / slope, gy / slope, gz / slope
+    return distance / h, gx / slope, gy / slope, gz / slope
 
 
 @kernel(parallel=False)
@@ -293,50 +287,6 @@ def _folded(i, n):
     i = -1 - i if i < 0 else i
     i = 2 * n - 1 - i if i >= n else i
     return min(max(i, 0), n - 1)
-
-
-@kernel
-def _distance_layer(phi, layer, n, h):
-    """Give the cells beside layers before n a distance that grows by h per h, and mark them n.
-
-    Cells marked by other threads meanwhile are n or unknown, neither of which is read.
-    """
-    nx, ny, nz = phi.shape
-    for plane in prange(nx):
-        i = np.int64(plane)
-        for j in range(ny):
-            for k in range(nz):
-                if layer[i, j, k] == _UNKNOWN:
-                    sign = np.copysign(np.float32(1), phi[i, j, k])
-                    x = _nearest(phi, layer, n, sign, max(i - 1, 0), j, k, min(i + 1, nx - 1), j, k)
-                    y = _nearest(phi, layer, n, sign, i, max(j - 1, 0), k, i, min(j + 1, ny - 1), k)
-                    z = _nearest(phi, layer, n, sign, i, j, max(k - 1, 0), i, j, min(k + 1, nz - 1))
-                    if min(x, y, z) < np.float32(np.inf):
-                        phi[i, j, k] = sign * max(_eikonal(x, y, z, h), np.float32(_THINNEST) * h)
-                        layer[i, j, k] = n
-
-
-@kernel(parallel=False)
-def _nearest(phi, layer, n, sign, i0, j0, k0, i1, j1, k1):
-    """The smaller distance of two cells on one side of the surface, infinite if neither is known."""
-    before = sign * phi[i0, j0, k0] if layer[i0, j0, k0] < n else np.float32(np.inf)
-    after = sign * phi[i1, j1, k1] if layer[i1, j1, k1] < n else np.float32(np.inf)
-    return min(before, after)
-
-
-@kernel(parallel=False)
-def _eikonal(x, y, z, h):
-    """The d with Σ max(0, d − d_a)² = h² over the nearest distances along the axes."""
-    low, high = min(x, y, z), max(x, y, z)
-    middle = max(min(x, y), min(max(x, y), z))
-    d = low + h
-    if d > middle:
-        d = np.float32(0.5) * (low + middle + np.sqrt(2 * h * h - (middle - low) ** 2))
-    if d > high:
-        mean = (low + middle + high) / np.float32(3)
-        spread = (low - mean) ** 2 + (middle - mean) ** 2 + (high - mean) ** 2
-        d = mean + np.sqrt(max(h * h - spread, np.float32(0)) / np.float32(3))
-    return d
 
 
 def liquid_volume(phi: np.ndarray, solid: np.ndarray, h: float) -> float:

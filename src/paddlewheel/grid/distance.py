@@ -1,0 +1,176 @@
+"""Distances carried on: away from the cells where they are known, and past the line where a surface meets a wall."""
+
+import numpy as np
+
+from paddlewheel.kernel import kernel, prange
+
+__all__ = ["CLOSED", "UNKNOWN", "grow", "straighten_at_walls", "tangent_plane"]
+
+UNKNOWN, CLOSED = 254, 255  # layers: not reached yet, and never to be
+_THINNEST = 0.1  # cells: a distance that has been carried on is at least this large, or its sign would be lost
+_TOUCHING = 0.25  # cells by which the surface must be nearer than a wall for its distance to be believed
+_FARTHEST = 3.5  # cells from the surface up to which distances are believed
+_AIR = 0.02  # cells: the least distance of what was air and is carried on; it does not become liquid by that
+_GENTLE, _STEEP = 0.7, 1.3  # |∇φ| of a distance is 1: a plane far from that is not determined by its data
+_REACH = 2  # cells to each side that a plane is fitted to
+_RIDGE = 1e-9  # chooses the flattest of all planes where the data leave the slope open
+
+
+def grow(phi: np.ndarray, layer: np.ndarray, layers: int, h: float) -> None:
+    """Carry the distance φ [m], float32 at centres, on from cells where layer = 0 to those where it is UNKNOWN.
+
+    Layer by layer, |∇φ| = 1 by differences to the known neighbours (Godunov),
+    with the sign that φ has there already. Cells reached get the number of their
+    layer; CLOSED ones are neither read nor written.
+    """
+    for n in range(1, layers + 1):
+        _distance_layer(phi, layer, n, np.float32(h))
+
+
+@kernel
+def _distance_layer(phi, layer, n, h):
+    """Give the cells beside layers before n a distance that grows by h per h, and mark them n.
+
+    Cells marked by other threads meanwhile are n or unknown, neither of which is read.
+    """
+    nx, ny, nz = phi.shape
+    for plane in prange(nx):
+        i = np.int64(plane)
+        for j in range(ny):
+            for k in range(nz):
+                if layer[i, j, k] == UNKNOWN:
+                    sign = np.copysign(np.float32(1), phi[i, j, k])
+                    x = _nearest(phi, layer, n, sign, max(i - 1, 0), j, k, min(i + 1, nx - 1), j, k)
+                    y = _nearest(phi, layer, n, sign, i, max(j - 1, 0), k, i, min(j + 1, ny - 1), k)
+                    z = _nearest(phi, layer, n, sign, i, j, max(k - 1, 0), i, j, min(k + 1, nz - 1))
+                    if min(x, y, z) < np.float32(np.inf):
+                        phi[i, j, k] = sign * max(_eikonal(x, y, z, h), np.float32(_THINNEST) * h)
+                        layer[i, j, k] = n
+
+
+@kernel(parallel=False)
+def _nearest(phi, layer, n, sign, i0, j0, k0, i1, j1, k1):
+    """The smaller distance of two cells on one side of the surface, infinite if neither is known."""
+    before = sign * phi[i0, j0, k0] if layer[i0, j0, k0] < n else np.float32(np.inf)
+    after = sign * phi[i1, j1, k1] if layer[i1, j1, k1] < n else np.float32(np.inf)
+    return min(before, after)
+
+
+@kernel(parallel=False)
+def _eikonal(x, y, z, h):
+    """The d with Σ max(0, d − d_a)² = h² over the nearest distances along the axes."""
+    low, high = min(x, y, z), max(x, y, z)
+    middle = max(min(x, y), min(max(x, y), z))
+    d = low + h
+    if d > middle:
+        d = np.float32(0.5) * (low + middle + np.sqrt(2 * h * h - (middle - low) ** 2))
+    if d > high:
+        mean = (low + middle + high) / np.float32(3)
+        spread = (low - mean) ** 2 + (middle - mean) ** 2 + (high - mean) ** 2
+        d = mean + np.sqrt(max(h * h - spread, np.float32(0)) / np.float32(3))
+    return d
+
+
+def straighten_at_walls(phi: np.ndarray, solid: np.ndarray, h: float, layers: int = 5) -> None:
+    """Replace φ [m] in air beside walls, where it is the distance from the line in which liquid and wall meet.
+
+    Where a wall, of signed distance `solid` [m] at nodes, is nearer than the
+    surface, φ is carried on from where it is not, layer by layer: it becomes the
+    value of the plane that fits the believed cells around best, weighted by
+    distance⁻⁴, if that plane has the slope of a distance. It does not rise, and
+    air remains air.
+    """
+    trust = np.empty(phi.shape, np.uint8)
+    _mark(trust, phi, solid, np.float32(h))
+    cells = np.flatnonzero(trust == UNKNOWN)
+    for n in range(1, layers + 1):
+        _straighten(phi, trust, cells, solid, n, h)
+
+
+@kernel
+def _mark(trust, phi, solid, h):
+    """0 where φ is believed, UNKNOWN in the air that is to be reached, else CLOSED."""
+    nx, ny, nz = phi.shape
+    for plane in prange(nx):
+        i = np.int64(plane)
+        for j in range(ny):
+            for k in range(nz):
+                trust[i, j, k] = CLOSED
+                if abs(phi[i, j, k]) < np.float32(_FARTHEST) * h:
+                    wall = tangent_plane(solid, i, j, k)[0]
+                    if wall > 0.0:
+                        if abs(phi[i, j, k]) < wall - np.float32(_TOUCHING) * h:
+                            trust[i, j, k] = 0
+                        elif phi[i, j, k] >= 0.0:
+                            trust[i, j, k] = UNKNOWN
+
+
+@kernel
+def _straighten(phi, trust, cells, solid, n, h):
+    """Layer n. Cells marked by other threads meanwhile are n or unknown, neither of which is read."""
+    nx, ny, nz = phi.shape
+    for m in prange(len(cells)):
+        cell = np.int64(cells[m])
+        i, j, k = cell // (ny * nz), cell // nz % ny, cell % nz
+        if trust[i, j, k] == UNKNOWN:
+            x = min(trust[max(i - 1, 0), j, k], trust[min(i + 1, nx - 1), j, k])
+            y = min(trust[i, max(j - 1, 0), k], trust[i, min(j + 1, ny - 1), k])
+            z = min(trust[i, j, max(k - 1, 0)], trust[i, j, min(k + 1, nz - 1)])
+            if min(x, y, z) < n:
+                value, slope = _plane_value(phi, trust, n, solid, i, j, k)
+                if _GENTLE * h < slope < _STEEP * h:
+                    phi[i, j, k] = min(phi[i, j, k], np.float32(max(value, _AIR * h)))
+                    trust[i, j, k] = n
+
+
+@kernel(parallel=False)
+def tangent_plane(solid, i, j, k):
+    """A field at nodes and its differences along x, y, z at the centre of a cell, from its eight nodes."""
+    value = gx = gy = gz = np.float32(0)
+    for corner in range(8):
+        x, y, z = corner >> 2, (corner >> 1) & 1, corner & 1
+        part = np.float32(0.125) * solid[i + x, j + y, k + z]
+        value += part
+        gx += part * np.float32(4 * x - 2)
+        gy += part * np.float32(4 * y - 2)
+        gz += part * np.float32(4 * z - 2)
+    return value, gx, gy, gz
+
+
+@kernel(parallel=False)
+def _plane_value(phi, trust, n, solid, i, j, k):
+    """Value at a cell, and slope per cell, of the plane that fits the believed cells on its side of the wall best."""
+    wall, wx, wy, wz = tangent_plane(solid, i, j, k)
+    total = mean = mx = my = mz = 0.0
+    xx = xy = xz = yy = yz = zz = 0.0
+    xp = yp = zp = 0.0
+    for x in range(max(-_REACH, -i), min(_REACH + 1, phi.shape[0] - i)):
+        for y in range(max(-_REACH, -j), min(_REACH + 1, phi.shape[1] - j)):
+            for z in range(max(-_REACH, -k), min(_REACH + 1, phi.shape[2] - k)):
+                if trust[i + x, j + y, k + z] < n and wall + wx * x + wy * y + wz * z > 0.0:
+                    w = 1.0 / (x * x + y * y + z * z) ** 2
+                    p = np.float64(phi[i + x, j + y, k + z])
+                    total += w
+                    mean += w * p
+                    mx, my, mz = mx + w * x, my + w * y, mz + w * z
+                    xx, yy, zz = xx + w * x * x, yy + w * y * y, zz + w * z * z
+                    xy, xz, yz = xy + w * x * y, xz + w * x * z, yz + w * y * z
+                    xp, yp, zp = xp + w * x * p, yp + w * y * p, zp + w * z * p
+    if total == 0.0:
+        return 0.0, 0.0
+    mean, mx, my, mz = mean / total, mx / total, my / total, mz / total
+
+    # Normal equations for the slope about the centroid, C g = b, and C = L D Lᵀ.
+    ridge = _RIDGE * (xx + yy + zz)
+    xx, yy, zz = xx + ridge - total * mx * mx, yy + ridge - total * my * my, zz + ridge - total * mz * mz
+    xy, xz, yz = xy - total * mx * my, xz - total * mx * mz, yz - total * my * mz
+    xp, yp, zp = xp - total * mx * mean, yp - total * my * mean, zp - total * mz * mean
+    yx, zx = xy / xx, xz / xx
+    yy -= yx * xy
+    zy = (yz - zx * xy) / yy
+    zz -= zx * xz + zy * zy * yy
+    yp -= yx * xp
+    gz = (zp - zx * xp - zy * yp) / zz
+    gy = yp / yy - zy * gz
+    gx = xp / xx - yx * gy - zx * gz
+    return mean - (gx * mx + gy * my + gz * mz), np.sqrt(gx * gx + gy * gy + gz * gz)
