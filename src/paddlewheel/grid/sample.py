@@ -1,8 +1,7 @@
 """Fields of the grid at points, and points' values on the grid: interpolation and its transpose.
 
-Both use the trilinear hat w. A sample of component a at face f is w_f(x) of
-what the component is at x, and w is constant beyond the outermost samples, so
-that Σ_f w_f(x) = 1 everywhere.
+Both use the trilinear hat w_f(x) of each sample f, on faces kept constant
+beyond the outermost samples, so that Σ_f w_f(x) = 1 everywhere.
 
 To add up points on the grid they come sorted by cell. LANES cells in a row
 are worked on at once: in turn the first point of each of them, the second,
@@ -19,7 +18,8 @@ LANES = 32
 SLABS = 32  # of about equal numbers of points; those of one colour are two planes apart or more and never meet
 
 # Rows of LANES numbers in the buffer: where in its cell a point is, what it carries (the gradient by component and
-# direction), whether there is a point at all, the part of the cell in which the hats at centres change, and the sums.
+# direction), whether there is a point at all, where the cell is, in which part of it the hats at centres change, and
+# the sums: weight and weighted velocity of 3 × 18 faces, or weights of 27 cells.
 _X, _Y, _Z, _U, _V, _W, _GRADIENT, _THERE, _CELL, _LOW, _HIGH, _SUMS = 0, 1, 2, 3, 4, 5, 6, 15, 16, 19, 22, 25
 _FACE_ROWS, _CELL_ROWS = _SUMS + 108, _SUMS + 27
 
