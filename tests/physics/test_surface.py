@@ -150,7 +150,10 @@ def test_the_same_on_any_number_of_threads(on_threads):
 
 @pytest.mark.parametrize("tilt", [17, 45, 90])
 def test_the_surface_meets_a_wall_as_flat_as_it_is_elsewhere(tilt):
-    """In every open cell within two of the wall, liquid or air; also after φ is carried into the solid."""
+    """In open cells within two of the wall; and in the solid, into which φ is carried on, to half a cell past its end.
+
+    Farther on, the surface lies ever deeper in the solid, and φ is too large there if the wall is as gentle as 17°.
+    """
     grid, errors, inside = Grid((20, 16, 12), 1.0), [], []
     normal, foot = np.array([-np.sin(np.radians(tilt)), np.cos(np.radians(tilt)), 0.0]), (8.3, 4, 0)
     solid, wall = (grid.node_points() - foot) @ normal, (grid.cell_points() - foot) @ normal
@@ -160,13 +163,15 @@ def test_the_surface_meets_a_wall_as_flat_as_it_is_elsewhere(tilt):
         exact = grid.cell_points()[..., 1] - height
         error = extend_into_solids(distance(grid, points, solid), solid, 1.0) - exact
         errors.append(error[(np.abs(exact) < 0.6) & (wall > 0) & (wall < 2)])
-        inside.append(error[(np.abs(exact) < 0.6) & (wall > -0.5) & (wall < 0)])
+        end = foot[0] + (height - foot[1]) / np.tan(np.radians(tilt))
+        before = grid.cell_points()[..., 0] < end + 0.5
+        inside.append(error[(np.abs(exact) < 0.6) & (wall > -0.5) & (wall < 0) & before])
     errors, inside = np.concatenate(errors), np.concatenate(inside)
-    assert min(len(errors), len(inside)) > 40
+    assert min(len(errors), len(inside)) > 30
     assert abs(errors.mean()) < 0.04
     assert errors.std() < 0.09
-    assert abs(inside.mean()) < 0.15
-    assert inside.std() < 0.25
+    assert abs(inside.mean()) < 0.08
+    assert inside.std() < 0.16
 
 
 @pytest.mark.parametrize("height", [0.0, 0.03, 0.1, 0.37, 0.5, 0.93, 0.98, 1.0])
