@@ -72,6 +72,10 @@ def test_nodes(grid):
         assert node_value(phi, *x) == pytest.approx(linear(np.clip(x, 0, grid.shape)), abs=2e-6)
     for index in np.ndindex(phi.shape):
         assert node_value(phi, *index) == phi[index]
+    x, step = np.array([1.3, 2.6, 0.4]), 1e-6
+    for d, e in enumerate(np.eye(3)):
+        change = node_value(phi, *(x + step * e)) - node_value(phi, *x)
+        assert change == pytest.approx(step * GRADIENT[d], rel=1e-6)
 
 
 @pytest.mark.parametrize("nx", [1, 2, 3, 8, 200, 201])

@@ -61,13 +61,23 @@ def face_value_and_gradient(u, axis, x, y, z):
 
 @kernel(parallel=False)
 def node_value(phi, x, y, z):
-    """A field at nodes at a point given in cells, trilinear."""
-    i, i1, fx = _between(x, phi.shape[0])
-    j, j1, fy = _between(y, phi.shape[1])
-    k, k1, fz = _between(z, phi.shape[2])
-    low = _mix(_mix(phi[i, j, k], phi[i, j, k1], fz), _mix(phi[i, j1, k], phi[i, j1, k1], fz), fy)
-    high = _mix(_mix(phi[i1, j, k], phi[i1, j, k1], fz), _mix(phi[i1, j1, k], phi[i1, j1, k1], fz), fy)
-    return _mix(low, high, fx)
+    """A field at nodes at a point given in cells, trilinear; in float64, so that differences of it can be taken."""
+    ni, nj, nk = phi.shape
+    x, y, z = min(max(x, 0.0), ni - 1.0), min(max(y, 0.0), nj - 1.0), min(max(z, 0.0), nk - 1.0)
+    i, j, k = (
+        min(np.uint64(x), np.uint64(ni - 2)),
+        min(np.uint64(y), np.uint64(nj - 2)),
+        min(np.uint64(z), np.uint64(nk - 2)),
+    )
+    fx, fy, fz = x - np.float64(i), y - np.float64(j), z - np.float64(k)
+    i1, j1, k1 = i + np.uint64(1), j + np.uint64(1), k + np.uint64(1)
+    low = (1 - fy) * ((1 - fz) * phi[i, j, k] + fz * phi[i, j, k1]) + fy * (
+        (1 - fz) * phi[i, j1, k] + fz * phi[i, j1, k1]
+    )
+    high = (1 - fy) * ((1 - fz) * phi[i1, j, k] + fz * phi[i1, j, k1]) + fy * (
+        (1 - fz) * phi[i1, j1, k] + fz * phi[i1, j1, k1]
+    )
+    return (1 - fx) * low + fx * high
 
 
 @kernel(parallel=False)
