@@ -8,11 +8,7 @@ import numpy as np
 
 from paddlewheel.scene import Inflow, Liquid, Scene
 from paddlewheel.solids import argument
-
-try:
-    from paddlewheel.step import Stepper
-except ImportError:
-    Stepper = None
+from paddlewheel.step import Stepper
 from paddlewheel.types import Boundary, State, StepReport
 
 MOST_STEPS = 10_000  # in one call of advance; more means that velocities have run away

@@ -1,18 +1,265 @@
-"""The time steps, each a list of calls from top to bottom.
+"""The time steps, each a list of calls from top to bottom."""
 
-There is one so far: the first of a scene, in which forces act and the pressure
-answers them. Nothing has moved yet.
-"""
-
+import math
+import time
 from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.grid.centroid import interpolate, open_centroids
+from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
-from paddlewheel.measure import liquid_distance, measure
+from paddlewheel.measure import Solids, liquid_distance, measure
+from paddlewheel.physics.advect import move, semi_lagrangian
+from paddlewheel.physics.audit import audit
 from paddlewheel.physics.pressure import Projection, project
-from paddlewheel.scene import Liquid, Scene
-from paddlewheel.types import Boundary, Faces
+from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, volume_seen
+from paddlewheel.physics.surface import liquid_volume, surface_distance
+from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
+from paddlewheel.scene import Force, Liquid, Scene, SurfacePressure, label
+from paddlewheel.sources import Sources
+from paddlewheel.types import Boundary, Faces, Particles, State, StepReport
+
+WAVES = 0.7  # a step lasts at most this × √(h/g): the shortest waves a grid can hold go unstable at 1.1
+FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to keep their density
+SHIFT_RATE = 0.5  # part of an error of density that one step mends
+
+
+class Stepper:
+    """The time step of a scene: solids, sources and forces, and the state that they change."""
+
+    def __init__(self, scene: Scene):
+        self.scene, self.grid = scene, scene.grid
+        self.solids = Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides)
+        self.sources = Sources(scene)
+        self.per_cell = self.sources.per_cell
+        self._measured: tuple[np.ndarray, np.ndarray] | None = None
+
+    def start(self) -> State:
+        """The state at time zero: liquids and inflows filled with particles."""
+        grid, boundary = self.grid, self.boundary(0.0)
+        particles = self._fill().joined(self.sources.emit(None, 0, self._outside_solids(0.0)))
+        self.solids.push_out(particles.position, boundary, 0.0)
+        particles, first = sorted_by_cell(grid, particles)
+        phi, _ = self._surface(particles, first, boundary)
+        velocity, known = self._from_particles(particles, first)
+        velocity = self._settled(velocity, known, boundary)
+        return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles, grid.zeros_faces())
+
+    def boundary(self, time: float) -> Boundary:
+        """The solids at a time [s], measured into arrays."""
+        return self.solids.measure(time)
+
+    def limit(self, state: State) -> float:
+        """The largest step [s]: the fastest liquid or solid crosses `cfl` cells, and waves stay stable."""
+        fastest = max(
+            *(_largest(u) for u in state.velocity), *(_largest(u) for u in self.boundary(state.time).velocity)
+        )
+        g = math.hypot(*self.scene.gravity)
+        limits = [self.scene.method.cfl * self.grid.h / fastest] if fastest else []
+        limits += [WAVES * math.sqrt(self.grid.h / g)] if g else []
+        return min(limits, default=math.inf)
+
+    def step(self, state: State, dt: float) -> tuple[State, StepReport]:
+        """The state dt [s] later, and what happened; the old one loses its particles."""
+        scene, grid, method = self.scene, self.grid, self.scene.method
+        now, number, clock = state.time + dt, state.steps + 1, _Clock()
+
+        boundary = self.boundary(now)
+        clock.stop("solids")
+
+        particles = state.particles
+        moved = Faces(*(u + s * np.float32(1 / dt) for u, s in zip(state.velocity, state.shift, strict=True)))
+        stuck = move(
+            grid,
+            particles.position,
+            moved,
+            boundary,
+            dt,
+            open_sides=scene.open_sides,
+            centroids=self._centroids(boundary),
+        )
+        self.solids.push_out(particles.position, boundary, now)
+        clock.stop("move")
+
+        particles, inflow, outflow = self._exchanged(particles, dt, number, now)
+        clock.stop("sources")
+
+        particles, first = sorted_by_cell(grid, particles)
+        clock.stop("sort")
+
+        phi, crowding = self._surface(particles, first, boundary)
+        clock.stop("surface")
+        particles, first = self._reseeded(particles, first, phi, boundary, state.velocity, number)
+        clock.stop("reseed")
+
+        if method.advection == "semi-lagrangian":
+            old = semi_lagrangian(grid, state.velocity, dt)
+        else:
+            old = extrapolate(*self._from_particles(particles, first), 2)
+        clock.stop("transfer")
+
+        velocity = self._forced(old, phi, now, dt)
+        clock.stop("forces")
+
+        projection = project(
+            grid, velocity, phi, self.sources.opened(boundary), dt,
+            density=scene.density, solver=method.solver, tolerance=method.tolerance, start=state.pressure,
+            surface_pressure=self._surface_pressure(phi, now), excess=SHIFT_RATE * crowding,
+        )  # fmt: skip
+        clock.stop("pressure")
+
+        velocity = self._settled(projection.velocity, projection.known, boundary)
+        clock.stop("extrapolate")
+
+        if method.advection != "semi-lagrangian":
+            particles = to_particles(grid, particles, velocity, old, method.flip)
+        clock.stop("gather")
+
+        shift = self._limited(projection.shift, projection.known)
+        clock.stop("density")
+        worst, energy = audit(grid, projection.velocity, phi, self.sources.opened(boundary), scene.density)
+        report = StepReport(
+            dt, 1, worst, liquid_volume(phi, boundary.phi, grid.h), energy, inflow, outflow,
+            self._warnings(stuck, projection), projection.solves, clock.seconds,
+        )  # fmt: skip
+        clock.stop("report")
+        return State(now, number, velocity, projection.pressure, phi, particles, shift), report
+
+    def _fill(self) -> Particles:
+        """Particles in the liquids where no solid is, each with its liquid's velocity."""
+        grid, affine = self.grid, self.scene.method.advection == "apic"
+        outside = self._outside_solids(0.0)
+        particles, before = Particles.at(np.empty((0, 3)), (0, 0, 0), affine), []
+        for index, item in enumerate(self.scene.items):
+            if not isinstance(item, Liquid):
+                continue
+            position = seed(grid, item.shape.distance, per_cell=self.per_cell, bounds=item.shape.bounds())
+            position = position[outside(position)]
+            if not len(position):
+                raise ValueError(
+                    f"{label(index, item)}: there is no room for any liquid: it is too thin, or in a solid"
+                )
+            for other in before:
+                position = position[other.distance(position) >= 0]
+            u = item.velocity(position.astype(np.float64)) if callable(item.velocity) else item.velocity
+            particles = particles.joined(Particles.at(position, u, affine))
+            before.append(item.shape)
+        return particles
+
+    def _outside_solids(self, time: float):
+        """A function of points (n, 3) that tells which no solid covers at a time."""
+        return lambda points: self.solids.distance(points, time) > 0
+
+    def _exchanged(self, particles, dt, number, time) -> tuple[Particles, float, float]:
+        """The particles after sources gave and drains took; both volumes [m³]."""
+        gone = self.sources.drained(particles)
+        lost = 0 if gone is None else int(np.count_nonzero(gone))
+        if lost:
+            particles = particles.take(~gone)
+        new = self.sources.emit(dt, number, self._outside_solids(time))
+        if len(new.position):
+            particles = particles.joined(new)
+        each = self.grid.h**3 / self.per_cell
+        return particles, len(new.position) * each, lost * each
+
+    def _surface(self, particles, first, boundary) -> tuple[np.ndarray, np.ndarray]:
+        """φ [m] of the particles, extended into the solids, and the relative excess of their density."""
+        grid, per_cell = self.grid, self.per_cell
+        phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
+        counted, seen = density(grid, particles.position, first), self._seen(boundary)
+        enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
+        phi = extend_into_solids(phi, boundary.phi, grid.h)
+        return phi, density_error(counted, seen, phi, per_cell=per_cell)
+
+    def _seen(self, boundary) -> np.ndarray:
+        """The open volume about each cell centre, measured anew where solids move."""
+        if self._measured is None or self._measured[0] is not boundary.phi:
+            self._measured = boundary.phi, volume_seen(boundary.phi)
+        return self._measured[1]
+
+    def _reseeded(self, particles, first, phi, boundary, velocity, number):
+        def flow(points):
+            return interpolate(self.grid, velocity, points)
+
+        kept = reseed(self.grid, particles, first, phi, boundary.phi, flow, per_cell=self.per_cell, number=number)
+        return (particles, first) if kept is particles else sorted_by_cell(self.grid, kept)
+
+    def _from_particles(self, particles, first) -> tuple[Faces, Faces]:
+        """The velocity that particles give the faces, and the faces any of them reaches."""
+        velocity, weight = to_faces(self.grid, particles, first)
+        return velocity, Faces(*(w > 0 for w in weight))
+
+    def _forced(self, velocity, phi, time, dt) -> Faces:
+        """Velocity after gravity and the scene's forces acted for dt."""
+        velocity = Faces(*(u + np.float32(g * dt) for u, g in zip(velocity, self.scene.gravity, strict=True)))
+        forces = [item for item in self.scene.items if isinstance(item, Force)]
+        for a in range(3 if forces else 0):
+            wet = _beside_liquid(phi, a)
+            points = self.grid.face_points(a)[wet]
+            for item in forces:
+                velocity[a][wet] += np.float32(dt) * np.asarray(item.f(points, time))[:, a].astype(np.float32)
+        return velocity
+
+    def _surface_pressure(self, phi, time) -> float | np.ndarray:
+        """What presses on the surface [Pa], at all centres; zero if nothing does."""
+        items = [item for item in self.scene.items if isinstance(item, SurfacePressure)]
+        if not items:
+            return 0.0
+        points = self.grid.cell_points().reshape(-1, 3)
+        return sum(np.asarray(item.f(points, time), float) for item in items).reshape(phi.shape)
+
+    def _limited(self, shift, known) -> Faces:
+        """A displacement no farther than particles may go, and a little beyond the surface."""
+        most = np.float32(FARTHEST_SHIFT * self.grid.h)
+        for s in shift:
+            np.clip(s, -most, most, out=s)
+        return extrapolate(shift, known, 1)
+
+    def _settled(self, velocity, known, boundary) -> Faces:
+        """Velocity continued beyond the liquid and into solids, as far as particles go in a step."""
+        velocity = extrapolate(velocity, known, math.ceil(self.scene.method.cfl) + 2)
+        velocity = constrain(velocity, boundary)
+        self.sources.carry(velocity)
+        return velocity
+
+    def _centroids(self, boundary):
+        return open_centroids(boundary.phi) if self.scene.method.interpolation == "open-centroid" else None
+
+    def _warnings(self, stuck, projection) -> list[str]:
+        found = [f"{stuck} particles are deep in a solid"] if stuck else []
+        lost = np.abs(projection.lost)
+        if lost.max(initial=0.0) > 1e-3 * self.grid.h**3:
+            found.append(f"closed regions had to lose or gain {lost.sum():.3g} m³, because solids moved in or out")
+        return found
+
+
+class _Clock:
+    """Seconds of each stage, by their names."""
+
+    def __init__(self):
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def stop(self, stage: str) -> None:
+        """Add what passed since the last call to a stage."""
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
+        self._last = now
+
+
+def _largest(field: np.ndarray) -> float:
+    """max |field|, without a copy."""
+    return max(float(field.max()), -float(field.min()))
+
+
+def _beside_liquid(phi, axis) -> np.ndarray:
+    """The faces along an axis with liquid on either side."""
+    wet = phi < 0
+    pad = [(1, 1) if a == axis else (0, 0) for a in range(3)]
+    wet = np.pad(wet, pad)
+    low, high = (tuple(s if a == axis else slice(None) for a in range(3)) for s in (slice(-1), slice(1, None)))
+    return wet[low] | wet[high]
 
 
 class FirstStep(NamedTuple):

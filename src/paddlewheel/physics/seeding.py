@@ -10,9 +10,11 @@ from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Grid, Particles
 
-__all__ = ["DEEP", "density_error", "reseed", "seed", "volume_seen"]
+__all__ = ["DEEP", "density_error", "enclose_crowds", "reseed", "seed", "volume_seen"]
 
 DEEP = 1.5  # cells below the surface from which on a cell without particles is a hole and not a bubble
+DOUBT = 0.05  # cells by which φ may lie above what the density of particles says
+_LEAST_SEEN = 0.1  # part of a cell; a density in less than that says nothing
 _CHUNK = 1 << 20  # points that are looked at together, so that memory stays low
 
 _ORDER, _OFFSET, _CROWD = range(3)  # what a random number is for
@@ -309,8 +311,37 @@ def _density_error(error, density, seen, phi, per_particle):
                         highest[k] = max(highest[k], row[k])
             for k in range(nz):
                 error[i, j, k] = 0.0
-                if phi[i, j, k] < 0.0 and seen[i, j, k] >= np.float32(0.1):
+                if phi[i, j, k] < 0.0 and seen[i, j, k] >= np.float32(_LEAST_SEEN):
                     excess = density[i, j, k] * per_particle / seen[i, j, k] - np.float32(1)
                     air = max(highest[max(k - 1, 0)], highest[k], highest[min(k + 1, nz - 1)]) >= 0.0
                     least = np.float32(0) if air else np.float32(-0.5)
                     error[i, j, k] = min(max(excess, least), np.float32(0.5))
+
+
+def enclose_crowds(phi: np.ndarray, density: np.ndarray, seen: np.ndarray, h: float, *, per_cell: int = 8) -> None:
+    """Lower φ [m] at cell centres, in place, to what the density of particles there allows.
+
+    Above a flat surface of evenly spread particles their relative density ρ under
+    a hat is ½ (1 − φ/h)², below it 1 − ½ (1 + φ/h)². A crowd of particles in the
+    corner of a cell may lie too far from all centres to be liquid by its shape
+    alone; then nothing would keep it from shrinking to a point, so φ is at most
+    DOUBT cells above what its ρ stands for.
+    """
+    density, seen = (np.require(f, np.float32, "CAW") for f in (density, seen))
+    _enclose(phi, density, seen, np.float32(h), np.float32(1 / per_cell))
+
+
+@kernel
+def _enclose(phi, density, seen, h, per_particle):
+    nx, ny, nz = phi.shape
+    for plane in prange(nx):
+        for j in range(ny):
+            p, d, s = phi[plane, j], density[plane, j], seen[plane, j]
+            for k in range(nz):
+                rho = d[k] * per_particle / max(s[k], _LEAST_SEEN)
+                if d[k] > 0.0 and p[k] > -h:
+                    if rho > 0.5:
+                        depth = np.sqrt(2.0 * max(1.0 - rho, 0.0)) - 1.0
+                    else:
+                        depth = 1.0 - np.sqrt(2.0 * rho)
+                    p[k] = min(p[k], h * np.float32(depth + DOUBT))
