@@ -75,7 +75,7 @@ def test_at_the_sides_the_surface_is_as_flat_as_elsewhere():
 
 @pytest.mark.parametrize("radius", [3, 6])
 def test_a_ball_keeps_its_volume_to_second_order(radius):
-    """Half of what is missing is the chord between centres, which an exact φ misses too."""
+    """Two fifths of what is missing are the chord between centres, which an exact φ misses too."""
     size, lost = 2 * radius + 6, []
     grid = Grid((size,) * 3, 1.0)
     for n in range(3):
