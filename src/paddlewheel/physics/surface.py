@@ -16,7 +16,7 @@ __all__ = ["FAR", "liquid_volume", "surface_distance"]
 FAR = 4.0  # cells: distance from the surface beyond which it is not told apart
 _REACH = 1.5  # cells: of a particle, so that a centre sees those of its 27 neighbours and no others
 _LOW, _HIGH = -0.5, 1.0  # cells: between them the mean offset tells the distance; deeper down it hardly changes
-_SPREAD = 0.04  # cells²: variance of the mean offset times Σ w; a flat surface is −0.005 h off if seeded, −0.06 h if random
+_SPREAD = 0.04  # cells²: variance of the mean offset times Σ w; leaves −0.005 h of bias if seeded, −0.06 h if random
 _SPARSE = 0.25  # Σ w, of that inside liquid, below which that is not so: drops
 _BEND = 0.6  # cells: a second difference this large is an edge or a sheet, and not a bump
 
