@@ -164,6 +164,7 @@ def test_a_wall_one_cell_thick_between_the_nodes_stops_particles():
     rng = np.random.default_rng(5)
     position = scattered(rng, GRID, 20000)
     position = position[position[:, 0] < 0.5]
+    position[:50, 0] = 0.5  # on its very surface
     move(GRID, position, constant(GRID, (0.35, 0.1, 0.05)), solid, 1.0)
     assert position[:, 0].max() <= 0.5
 
@@ -393,6 +394,14 @@ def test_particles_without_a_place_are_told(value):
     u.x[:] = value
     with pytest.raises(ValueError, match="10 of 10 particles"):
         move(GRID, position, u, no_solids(GRID), 0.1)
+
+
+def test_a_field_that_is_not_finite_is_not_hidden():
+    u = constant(GRID, (0.1, 0, 0))
+    u.y[5, 5, 5] = np.nan
+    after = semi_lagrangian(GRID, u, 0.1)
+    assert np.isnan(after.x[5:7, 4:6, 5]).all()
+    assert np.isfinite(after.x[12:]).all()
 
 
 def test_bad_input_is_named():

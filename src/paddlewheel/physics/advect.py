@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from paddlewheel.grid.centroid import Centroids, recentered
-from paddlewheel.grid.sample import face_value, node_value
+from paddlewheel.grid.sample import node_value
 from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import AXES, SIDES, Boundary, Faces, Grid
@@ -33,8 +33,10 @@ _STEPS = (0.0, 0.5, 0.75)
 _WEIGHTS = ((0.0, 1.0, 0.0), (2 / 9, 3 / 9, 4 / 9))
 
 # Rows of the numbers of many points: three coordinates or components each; of the parts twice three, see _find.
-_START, _PLACE, _FLOW, _PART, _GONE, _FAR, _ROWS = 0, 3, 6, 9, 15, 18, 19
-_INDICES = 6
+_START, _PLACE, _FLOW, _PART, _GONE, _FAR, _SCALE, _ROWS, _INDICES = 0, 3, 6, 9, 15, 18, 19, 20, 6
+
+# And of those beside solids: their place, φ there, what is left of the step, the part of it in this stride, and speed.
+_DISTANCE, _LEFT, _SHARE, _SPEED, _PATH = 3, 4, 5, 6, 7
 _ZERO = np.float32(0)
 
 
@@ -69,7 +71,7 @@ def move(
     counts = np.zeros((-(-len(position) // _CHUNK), 2), np.int64)
     spread = next(n for n in range(int(0.618 * len(counts)), len(counts) + 2) if math.gcd(n, len(counts)) == 1)
     phi = np.require(boundary.phi, np.float32, "CAW")
-    _move(position, counts, velocity, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, spread)
+    _move(position, counts, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, spread)
     inside, astray = counts.sum(axis=0).tolist()
     if astray:
         raise ValueError(f"{astray} of {len(position)} particles have no finite position or velocity")
@@ -119,34 +121,52 @@ def _limits(grid, open_sides) -> tuple[tuple[float, float, float], tuple[float, 
 
 
 @kernel
-def _move(position, counts, velocity, flat, phi, h, scale, stages, low, high, spread):
-    """counts has a row for each chunk of particles; `spread` has no divisor in common with their number."""
+def _move(position, counts, flat, phi, h, scale, stages, low, high, spread):
+    """First all particles of a block go the whole way. Those that may have met a solid on it start again, with strides
+    that cannot pass through a wall, until none is left.
+
+    counts has a row for each chunk of particles; `spread` has no divisor in common with their number.
+    """
     for turn in prange(len(counts)):
         chunk = np.int64(turn) * spread % len(counts)  # particles beside solids cost more: each thread has its share
         rows, index = np.empty((_ROWS, _BLOCK), np.float32), np.empty((_INDICES, _BLOCK), np.int32)
+        path, who = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64)
         end = min((chunk + 1) * _CHUNK, len(position))
         for start in range(chunk * _CHUNK, end, _BLOCK):
-            n = min(end - start, _BLOCK)
-            _move_block(
-                position[start : start + n], counts[chunk], rows, index, velocity, flat, phi,
-                h, scale, stages, low, high,
-            )  # fmt: skip
+            block = position[start : min(start + _BLOCK, end)]
+            for p in range(len(block)):
+                rows[_SCALE, p] = scale
+                for a in range(3):
+                    rows[_START + a, p] = block[p, a] / h
+            n, strides = len(block), -1
+            while n > 0:
+                strides += 1
+                _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), stages)
+                if strides == 0:
+                    n, lost = _fly(block, rows, path, who, phi, h, low, high)
+                else:
+                    n, lost = _march(block, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
+                counts[chunk, int(strides == 0)] += lost
+                for m in range(n):
+                    reach = max(_STRIDE, path[_DISTANCE, m])
+                    path[_SHARE, m] = min(path[_LEFT, m], reach / max(path[_SPEED, m], 1e-9))
+                    rows[_SCALE, m] = scale * path[_SHARE, m]
+                    for a in range(3):
+                        rows[_START + a, m] = path[a, m]
 
 
 @kernel(parallel=False)
-def _move_block(position, count, rows, index, velocity, flat, phi, h, scale, stages, low, high):
-    """Move a few particles; count those that end inside a solid, and those that are not finite."""
-    per_h = 1.0 / h
+def _fly(position, rows, path, who, phi, h, low, high):
+    """Move the particles that meet no solid on their way _GONE.
+
+    How many may meet one, left where they are and put on the list `who` with their `path`, and how many are not finite.
+    """
+    per_h, near, astray = 1.0 / h, 0, 0
     ni, nj, nk = phi.shape
-    for a in range(3):
-        for p in range(len(position)):
-            rows[_START + a, p] = per_h * position[p, a]
-    _go(rows, index, len(position), flat, (ni - 1, nj - 1, nk - 1), scale, stages)
     for p in range(len(position)):
-        x0, y0, z0 = position[p, 0], position[p, 1], position[p, 2]
-        x, y, z = per_h * x0, per_h * y0, per_h * z0
+        x, y, z = per_h * position[p, 0], per_h * position[p, 1], per_h * position[p, 2]
         if not x * x + y * y + z * z + rows[_FAR, p] < _FARTHEST:  # nor for NaN
-            count[1] += 1
+            astray += 1
             continue
         dx, dy, dz = rows[_GONE, p], rows[_GONE + 1, p], rows[_GONE + 2, p]
         x1, y1, z1 = _kept(x + dx, y + dy, z + dz, low, high)
@@ -156,25 +176,85 @@ def _move_block(position, count, rows, index, velocity, flat, phi, h, scale, sta
         away = per_h * phi[i, j, k] - _ROUND
         length2 = dx * dx + dy * dy + dz * dz
         # φ changes by no more than the way gone: mostly one look shows that there is nothing to meet
-        if not (away > 0.0 and away * away > length2) and not _is_clear(phi, per_h, x, y, z, x1, y1, z1):
-            x1, y1, z1, inside = _march(velocity, phi, per_h, scale, stages, low, high, x, y, z, np.sqrt(length2))
-            count[0] += inside
-        # not h x₁, which would round the way gone to the precision of the place
-        position[p, 0], position[p, 1], position[p, 2] = x0 + h * (x1 - x), y0 + h * (y1 - y), z0 + h * (z1 - z)
+        if (away > 0.0 and away * away > length2) or _is_clear(phi, per_h, x, y, z, x1, y1, z1):
+            _put(position[p], h, x1 - x, y1 - y, z1 - z)
+        else:
+            path[0, near], path[1, near], path[2, near] = x, y, z
+            path[_DISTANCE, near], path[_LEFT, near] = per_h * node_value(phi, x, y, z), 1.0
+            path[_SPEED, near] = np.sqrt(length2)
+            who[near] = p
+            near += 1
+    return near, astray
 
 
 @kernel(parallel=False)
-def _go(rows, index, n, flat, cells, scale, stages):
+def _put(position, h, dx, dy, dz):
+    """Move by a way [cells]; h times the place in cells would round it to the precision of the place."""
+    position[0] += h * dx
+    position[1] += h * dy
+    position[2] += h * dz
+
+
+@kernel(parallel=False)
+def _march(position, n, rows, path, who, phi, h, low, high, last):
+    """One stride of the particles on the list `who`; how many stay on it, and how many of the others end inside."""
+    per_h, left, inside = 1.0 / h, 0, 0
+    for m in range(n):
+        p = who[m]
+        if _stride(path, rows, m, phi, per_h, low, high) and not last:
+            who[left] = p
+            for row in range(_PATH):
+                path[row, left] = path[row, m]
+            left += 1
+        else:
+            x, y, z, distance = path[0, m], path[1, m], path[2, m], path[_DISTANCE, m]
+            if -DEEPEST <= distance < 0.0:
+                x, y, z, distance = _lifted(phi, per_h, low, high, x, y, z, 0.5 * HAIR, 40)
+            inside += int(distance < 0.0)
+            _put(position[p], h, x - per_h * position[p, 0], y - per_h * position[p, 1], z - per_h * position[p, 2])
+    return left, inside
+
+
+@kernel(parallel=False)
+def _stride(path, rows, m, phi, per_h, low, high):
+    """One stride of a path; whether there is more to go.
+
+    It ends where φ is no less than at its start or than HAIR, or not at all.
+    """
+    if not rows[_FAR, m] < _FARTHEST:
+        return False
+    distance, share = path[_DISTANCE, m], path[_SHARE, m]
+    dx, dy, dz = np.float64(rows[_GONE, m]), np.float64(rows[_GONE + 1, m]), np.float64(rows[_GONE + 2, m])
+    length, reach = np.sqrt(dx * dx + dy * dy + dz * dz), max(_STRIDE, distance)
+    path[_SPEED, m] = length / share
+    if length > reach:  # the flow is faster than it was a stride before
+        dx, dy, dz, share = dx * reach / length, dy * reach / length, dz * reach / length, share * reach / length
+    path[_LEFT, m] -= share
+    x, y, z = _kept(path[0, m] + dx, path[1, m] + dy, path[2, m] + dz, low, high)
+    if _outside(phi, x, y, z):
+        path[0, m], path[1, m], path[2, m], path[_DISTANCE, m] = x, y, z, 0.0
+        return False
+    # above 0 from outside: inside a wall one cell thick φ may be 0 throughout
+    level = distance if distance < 0.0 else min(HAIR, max(distance, 0.01 * HAIR))
+    x, y, z, reached = _lifted(phi, per_h, low, high, x, y, z, level, 4)
+    if reached < level:
+        return False
+    path[0, m], path[1, m], path[2, m], path[_DISTANCE, m] = x, y, z, reached
+    return path[_LEFT, m] > 1e-6
+
+
+@kernel(parallel=False)
+def _go(rows, index, n, flat, cells, stages):
     """The way that n points _START go in a step, _GONE [cells], and the squares of their stages' velocities, _FAR.
 
-    Operation by operation for many points is more than twice as fast as point by point. Rows are passed whole: a part
-    of them would not be contiguous any more.
+    velocity × _SCALE is in cells per step. Operation by operation for many points is more than twice as fast as point
+    by point. Rows are passed whole: a part of them would not be contiguous any more.
     """
-    rows[_FLOW : _FLOW + 3] = 0.0
-    rows[_GONE : _FAR + 1] = 0.0
+    for row in range(_FLOW, _FAR + 1):
+        for p in range(n):
+            rows[row, p] = 0.0
     for stage in range(stages):
-        step, weight = _STEPS[stage] * scale, _WEIGHTS[stages - 2][stage] * scale
-        step, weight, scale2 = np.float32(step), np.float32(weight), np.float32(scale * scale)
+        step, weight = np.float32(_STEPS[stage]), np.float32(_WEIGHTS[stages - 2][stage])
         for a in range(3):
             for p in range(n):
                 rows[_PLACE + a, p] = rows[_START + a, p] + step * rows[_FLOW + a, p]
@@ -182,8 +262,10 @@ def _go(rows, index, n, flat, cells, scale, stages):
         for a in range(3):
             _fetch(rows[_FLOW + a], rows, index, n, flat[a], cells, a)
             for p in range(n):
-                rows[_GONE + a, p] += weight * rows[_FLOW + a, p]
-                rows[_FAR, p] += scale2 * rows[_FLOW + a, p] * rows[_FLOW + a, p]
+                flow = rows[_SCALE, p] * rows[_FLOW + a, p]
+                rows[_FLOW + a, p] = flow
+                rows[_GONE + a, p] += weight * flow
+                rows[_FAR, p] += flow * flow
 
 
 @kernel(parallel=False)
@@ -227,37 +309,6 @@ def _fetch(out, rows, index, n, u, cells, a):
 
 
 @kernel(parallel=False)
-def _displacement(velocity, x, y, z, scale, stages):
-    """Way gone from a point in a step [cells], and the sum of the squares of its stages' velocities.
-
-    velocity × scale is in cells per step. A stage that is not finite is the last, or it would lead out of memory.
-    """
-    u, v, w = _velocity(velocity, x, y, z, scale)
-    far2 = u * u + v * v + w * w
-    if not far2 < _FARTHEST:
-        return 0.0, 0.0, 0.0, far2
-    u2, v2, w2 = _velocity(velocity, x + 0.5 * u, y + 0.5 * v, z + 0.5 * w, scale)
-    far2 += u2 * u2 + v2 * v2 + w2 * w2
-    if stages == 2 or not far2 < _FARTHEST:
-        return u2, v2, w2, far2
-    u3, v3, w3 = _velocity(velocity, x + 0.75 * u2, y + 0.75 * v2, z + 0.75 * w2, scale)
-    far2 += u3 * u3 + v3 * v3 + w3 * w3
-    dx = (2.0 * u + 3.0 * u2 + 4.0 * u3) / 9.0
-    dy = (2.0 * v + 3.0 * v2 + 4.0 * v3) / 9.0
-    dz = (2.0 * w + 3.0 * w2 + 4.0 * w3) / 9.0
-    return dx, dy, dz, far2
-
-
-@kernel(parallel=False)
-def _velocity(velocity, x, y, z, scale):
-    return (
-        scale * face_value(velocity[0], 0, x, y, z),
-        scale * face_value(velocity[1], 1, x, y, z),
-        scale * face_value(velocity[2], 2, x, y, z),
-    )
-
-
-@kernel(parallel=False)
 def _is_clear(phi, per_h, x, y, z, x1, y1, z1):
     """Whether no solid is on the way between two points: the free balls around them overlap."""
     if _outside(phi, x1, y1, z1):
@@ -265,39 +316,6 @@ def _is_clear(phi, per_h, x, y, z, x1, y1, z1):
     one, two = per_h * node_value(phi, x, y, z), per_h * node_value(phi, x1, y1, z1)
     length2 = (x1 - x) ** 2 + (y1 - y) ** 2 + (z1 - z) ** 2
     return one > HAIR and two > HAIR and (one + two) ** 2 > length2
-
-
-@kernel(parallel=False)
-def _march(velocity, phi, per_h, scale, stages, low, high, x, y, z, speed):
-    """The end of a path beside solids [cells], and whether it lies inside one.
-
-    The path is cut into strides that cannot pass through a wall. Each ends
-    where φ is no less than at its start or than HAIR; if that cannot be had,
-    the particle stays where it was. `speed` [cells per step] is a first guess.
-    """
-    left, distance = 1.0, per_h * node_value(phi, x, y, z)
-    for _ in range(_STRIDES):
-        reach = max(_STRIDE, distance)
-        part = min(left, reach / max(speed, 1e-9))
-        dx, dy, dz, _ = _displacement(velocity, x, y, z, scale * part, stages)
-        length = np.sqrt(dx * dx + dy * dy + dz * dz)
-        speed = length / part
-        if length > reach:  # the flow is faster than it was a stride before
-            dx, dy, dz, part = dx * reach / length, dy * reach / length, dz * reach / length, part * reach / length
-        left -= part
-        x1, y1, z1 = _kept(x + dx, y + dy, z + dz, low, high)
-        if _outside(phi, x1, y1, z1):
-            return x1, y1, z1, 0
-        level = min(HAIR, distance)
-        x1, y1, z1, reached = _lifted(phi, per_h, low, high, x1, y1, z1, level, 4)
-        if reached < level:
-            break
-        x, y, z, distance = x1, y1, z1, reached
-        if left <= 0.0:
-            break
-    if -DEEPEST <= distance < 0.0:
-        x, y, z, distance = _lifted(phi, per_h, low, high, x, y, z, 0.5 * HAIR, 40)
-    return x, y, z, int(distance < 0.0)
 
 
 @kernel(parallel=False)
@@ -360,19 +378,20 @@ def _trace_back(out, flat, where, scale, stages, cells):
                         _fetch_back(rows, index, nk, flat, a, i, j, scale, stages, cells)
                         for k in range(nk):
                             if chosen[k]:
-                                row[k] = rows[_FLOW, k]
+                                row[k] = rows[_FLOW, k] if rows[_FAR, k] < _FARTHEST else np.nan
 
 
 @kernel(parallel=False)
 def _fetch_back(rows, index, n, flat, a, i, j, scale, stages, cells):
     """Component a where the flow through the row (i, j) of its faces comes from, in the row _FLOW."""
     for k in range(n):
+        rows[_SCALE, k] = scale
         rows[_START, k], rows[_START + 1, k], rows[_START + 2, k] = (
             i + 0.5 * (a != 0),
             j + 0.5 * (a != 1),
             k + 0.5 * (a != 2),
         )
-    _go(rows, index, n, flat, cells, scale, stages)
+    _go(rows, index, n, flat, cells, stages)
     for b in range(3):
         for k in range(n):
             place = rows[_START + b, k] + rows[_GONE + b, k]
