@@ -548,7 +548,7 @@ def test_a_dry_run_says_what_it_costs_and_writes_nothing(folder, capsys):
     assert main(["run", "dam-break", "--dry-run", "--cells", "32"]) == 0
     out = capsys.readouterr().out
     assert "32 × 20 × 8" in out
-    for word in ("particles", "memory", "disk", "for each frame", "measured with two threads"):
+    for word in ("particles", "memory", "disk", "for each frame", "constants for two threads"):
         assert word in out
     assert contents(folder) == before
 

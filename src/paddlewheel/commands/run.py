@@ -11,6 +11,7 @@ from rich.table import Table
 from paddlewheel.commands import render, scenes
 from paddlewheel.commands.estimate import estimate
 from paddlewheel.commands.terminal import bar, complain, console
+from paddlewheel.kernel import compile_seconds
 from paddlewheel.output import picture
 from paddlewheel.output.cache import Cache, replace
 from paddlewheel.run import Frame, Simulation
@@ -106,6 +107,7 @@ class _Told:
     def __init__(self):
         self.reports: list[StepReport] = []
         self.seconds = 0.0  # by the clock
+        self._compiled = compile_seconds()
 
     def each(self, frames: Iterator[Frame], done: int, last: int) -> Iterator[Frame]:
         """The frames, under a bar; one line for each of them if standard error is not a terminal."""
@@ -146,6 +148,9 @@ class _Told:
             table.add_row(stage, f"{seconds:.2f}", f"{1000 * seconds / steps:.1f} ms", share)
         yield table
         yield f"{len(reports)} frames, {steps} steps, {self.seconds / len(reports):.2f} s for each frame"
+        compiled = compile_seconds() - self._compiled
+        if compiled > 0.01 * self.seconds:
+            yield f"{compiled:.1f} s of it compiled kernels, which the next run need not"
         solves = [solve for report in reports for solve in report.solves]
         for name in dict.fromkeys(solve.name for solve in solves):
             mine = [solve for solve in solves if solve.name == name]
