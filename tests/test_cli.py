@@ -434,6 +434,15 @@ def test_a_function_that_fails_later_is_named_with_its_line(folder, falling, mon
     assert "error: forced.py:8: AttributeError: " in capsys.readouterr().err.splitlines()[-1]
 
 
+def test_liquid_inside_a_solid_is_one_line(folder, capsys):
+    text = SCENE.replace("pw.HalfSpace((0, level, 0), (0, 1, 0))", "pw.Sphere((0.5, 0.4, 0.5), 0.5 * radius)")
+    (folder / "buried.py").write_text(text)
+    assert main(["run", "buried.py"]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("paddlewheel: error: items[0] Liquid(Sphere): there is no room for any liquid")
+    assert not (folder / "out").exists()
+
+
 def test_an_unwritable_folder_is_one_line(folder, falling, monkeypatch, capsys):
     def forbidden(self, *_, **__):
         raise PermissionError(errno.EACCES, "Permission denied", str(self))
