@@ -81,7 +81,13 @@ def compile_seconds() -> float:
 
 
 def _source_hash() -> str:
-    """Twelve hex digits that change whenever any source file of the package does."""
+    """Twelve hex digits that change whenever any source file of the package does.
+
+    PADDLEWHEEL_CACHE_KEY overrules them, for work on the package itself: only kernels whose own file was edited are
+    compiled anew then, and those that call them from other files are not.
+    """
+    if os.environ.get("PADDLEWHEEL_CACHE_KEY", "").isidentifier():
+        return os.environ["PADDLEWHEEL_CACHE_KEY"]
     digest = hashlib.sha256(numba.__version__.encode())
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
