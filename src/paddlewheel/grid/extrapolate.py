@@ -9,7 +9,8 @@ from paddlewheel.types import Boundary, Faces
 
 __all__ = ["constrain", "extrapolate"]
 
-_UNKNOWN = 32767
+_UNKNOWN = 255
+_SOME, _LACK = 1, 2  # a row has known faces; has unknown ones
 _FLAT = 1e-5  # a difference of φ this small beside φ itself is rounding, not a direction
 
 
@@ -28,40 +29,75 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> Faces:
         raise ValueError(
             f"velocity has {velocity.x.shape} faces along x, known {known.x.shape}: expected the same grid"
         )
-    layer = Faces(*(np.where(k, 0, _UNKNOWN).astype(np.int16) for k in known))
-    for n in range(1, layers + 1):
-        _average_layer(velocity, layer, n)
+    for u, k in zip(velocity, known, strict=True):
+        layer = np.empty(u.shape, np.uint8)
+        rows, after = np.empty(u.shape[:2], np.uint8), np.empty(u.shape[:2], np.uint8)
+        _first_layer(layer, rows, k)
+        for n in range(1, layers + 1):
+            _average_layer(u, layer, after, rows, n)
+            rows, after = after, rows
     return velocity
 
 
 @kernel
-def _average_layer(velocity, layer, n):
-    """Fill the faces beside those of layers before n, and mark them n.
+def _first_layer(layer, rows, known):
+    """Mark known faces 0 and others unknown, and each row by what it has."""
+    for plane in prange(known.shape[0]):
+        for j in range(known.shape[1]):
+            mark, at = layer[plane, j], known[plane, j]
+            count = 0
+            for k in range(at.shape[0]):
+                mark[k] = 0 if at[k] else _UNKNOWN
+                count += at[k]
+            rows[plane, j] = (_SOME if count > 0 else 0) | (0 if count == at.shape[0] else _LACK)
+
+
+@kernel
+def _average_layer(u, layer, after, rows, n):
+    """Fill the faces of one axis beside those of layers before n, and mark them n; `after` says what rows have then.
 
     Faces marked by other threads meanwhile are n or unknown, neither of which
     is read, so the order does not matter.
     """
-    for plane in prange(velocity[0].shape[0]):
+    ni, nj, nk = u.shape
+    for plane in prange(ni):
         i = np.int64(plane)
-        for a in range(3):
-            u, layer_a = velocity[a], layer[a]
-            ni, nj, nk = u.shape
-            if i < ni:
-                for j in range(nj):
-                    for k in range(nk):
-                        if layer_a[i, j, k] == _UNKNOWN:
-                            total, count = 0.0, 0
-                            for b in range(3):
-                                for step in (-1, 1):  # clamped at the sides to the face itself, which is unknown
-                                    i1 = min(max(i + step * (b == 0), 0), ni - 1)
-                                    j1 = min(max(j + step * (b == 1), 0), nj - 1)
-                                    k1 = min(max(k + step * (b == 2), 0), nk - 1)
-                                    if layer_a[i1, j1, k1] < n:
-                                        total += u[i1, j1, k1]
-                                        count += 1
-                            if count > 0:
-                                u[i, j, k] = total / count
-                                layer_a[i, j, k] = n
+        i0, i1 = max(i - 1, 0), min(i + 1, ni - 1)  # at the sides the row itself, whose face is unknown
+        for j in range(nj):
+            j0, j1 = max(j - 1, 0), min(j + 1, nj - 1)
+            after[i, j] = rows[i, j]
+            around = rows[i, j] | rows[i0, j] | rows[i1, j] | rows[i, j0] | rows[i, j1]
+            if not rows[i, j] & _LACK or not around & _SOME:
+                continue
+            mark, value = layer[i, j], u[i, j]
+            mark_i0, mark_i1, mark_j0, mark_j1 = layer[i0, j], layer[i1, j], layer[i, j0], layer[i, j1]
+            u_i0, u_i1, u_j0, u_j1 = u[i0, j], u[i1, j], u[i, j0], u[i, j1]
+            lacking = 0
+            for k in range(nk):
+                if mark[k] != _UNKNOWN:
+                    continue
+                k0, k1 = max(k - 1, 0), min(k + 1, nk - 1)
+                total, count = 0.0, 0
+                if mark_i0[k] < n:
+                    total, count = total + u_i0[k], count + 1
+                if mark_i1[k] < n:
+                    total, count = total + u_i1[k], count + 1
+                if mark_j0[k] < n:
+                    total, count = total + u_j0[k], count + 1
+                if mark_j1[k] < n:
+                    total, count = total + u_j1[k], count + 1
+                if mark[k0] < n:
+                    total, count = total + value[k0], count + 1
+                if mark[k1] < n:
+                    total, count = total + value[k1], count + 1
+                if count > 0:
+                    value[k] = total / count
+                    mark[k] = n
+                    after[i, j] |= _SOME
+                else:
+                    lacking += 1
+            if lacking == 0:
+                after[i, j] &= _SOME
 
 
 def constrain(velocity: Faces, boundary: Boundary) -> Faces:
