@@ -11,7 +11,8 @@ from paddlewheel.scene import Inflow, Scene
 from paddlewheel.step import WAVES
 from paddlewheel.types import BYTES_PER_CELL
 
-# Of one step with two threads, roughly: a fit to dam breaks of 64 to 160 cells and to a shallow pool.
+# Of one step with two threads: a guess. A fit to dam breaks of 64 to 160 cells and to a shallow pool gave 3.5e-7 and
+# 3.6e-7 while other work shared the cores; these are that, divided by the load.
 SECONDS_PER_CELL = 1.5e-7
 SECONDS_PER_PARTICLE = 1.5e-7
 _COPIES = 3  # of the particles, while they are sorted and moved
@@ -34,7 +35,7 @@ def estimate(guarded: Callable, scene: Scene) -> Table:
     table.add_row("disk", _bytes(frame_bytes(scene, particles)), "for each frame")
     table.add_row("steps", f"{steps}", "for each frame, if liquid falls as far as the domain is high")
     table.add_row(
-        "time", f"{steps * seconds:.2g} s", "for each frame; from constants for two threads, not measured here"
+        "time", f"{steps * seconds:.2g} s", "for each frame; from rough constants for two threads, not measured here"
     )
     return table
 
