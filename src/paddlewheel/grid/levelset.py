@@ -24,10 +24,9 @@ def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int
     the liquid and keeps its value, or is a solid cell beside such liquid, and
     counts as liquid.
     """
-    phi, solid = np.array(phi, np.float32, order="C"), np.ascontiguousarray(solid, np.float32)
-    center = node_to_center(solid)
-    outside = center > 0
-    believed = outside & ((phi >= 0) | (-phi < center - _TOUCHING * h))
+    phi, solid = np.array(phi, np.float32, order="C"), np.require(solid, np.float32, "CAW")
+    outside, believed = np.empty(phi.shape, np.bool_), np.empty(phi.shape, np.bool_)
+    _believe(outside, believed, phi, solid, _TOUCHING * h)
     extended, reached = _extended(phi, believed, h, layers, solid, outside)
     wet = (outside | reached) & (extended < 0)
     for _ in range(2):  # in a cut corner a centre can be more than a cell deep
@@ -85,13 +84,37 @@ def node_to_center(phi: np.ndarray) -> np.ndarray:
 
 def _beside(known: np.ndarray) -> np.ndarray:
     """Unknown cells that share a face with a known one."""
-    beside = np.zeros_like(known)
-    for a in range(3):
-        low, high = [tuple(s if axis == a else slice(None) for axis in range(3)) for s in (slice(-1), slice(1, None))]
-        beside[high] |= known[low]
-        beside[low] |= known[high]
-    beside &= ~known
+    beside = np.empty_like(known)
+    _mark_beside(beside, known)
     return beside
+
+
+@kernel
+def _mark_beside(beside, known):
+    ni, nj, nk = known.shape
+    for plane in prange(ni):
+        i = np.int64(plane)
+        for j in range(nj):
+            out, here = beside[i, j], known[i, j]
+            below_i, above_i = known[max(i - 1, 0), j], known[min(i + 1, ni - 1), j]
+            below_j, above_j = known[i, max(j - 1, 0)], known[i, min(j + 1, nj - 1)]
+            for k in range(nk):
+                around = below_i[k] | above_i[k] | below_j[k] | above_j[k]
+                out[k] = not here[k] and (around or here[max(k - 1, 0)] or here[min(k + 1, nk - 1)])
+
+
+@kernel
+def _believe(outside, believed, phi, solid, touching):
+    """Cells whose centre is in no solid; those of them where φ is that of the free surface and not of a wall."""
+    for plane in prange(phi.shape[0]):
+        i = np.int64(plane)
+        for j in range(phi.shape[1]):
+            p, out, yes = phi[i, j], outside[i, j], believed[i, j]
+            a, b, c, d = solid[i, j], solid[i + 1, j], solid[i, j + 1], solid[i + 1, j + 1]
+            for k in range(p.shape[0]):
+                center = 0.125 * (np.float64(a[k]) + b[k] + c[k] + d[k] + a[k + 1] + b[k + 1] + c[k + 1] + d[k + 1])
+                out[k] = center > 0.0
+                yes[k] = center > 0.0 and (p[k] >= 0.0 or -p[k] < center - touching)
 
 
 @kernel
