@@ -69,16 +69,10 @@ class Stepper:
         clock.stop("solids")
 
         particles = state.particles
-        moved = Faces(*(u + s * np.float32(1 / dt) for u, s in zip(state.velocity, state.shift, strict=True)))
-        stuck = move(
-            grid,
-            particles.position,
-            moved,
-            boundary,
-            dt,
-            open_sides=scene.open_sides,
-            centroids=self._centroids(boundary),
-        )
+        way = {"open_sides": scene.open_sides, "centroids": self._centroids(boundary)}
+        # Not in one go: after a few cells' way the shift would be that of other particles.
+        move(grid, particles.position, state.shift, boundary, 1.0, **way)
+        stuck = move(grid, particles.position, state.velocity, boundary, dt, **way)
         self.solids.push_out(particles.position, boundary, now)
         clock.stop("move")
 
