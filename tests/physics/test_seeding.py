@@ -117,36 +117,42 @@ def test_reseeding_leaves_an_even_liquid_alone():
     assert after is particles
 
 
-def test_crowds_are_thinned_to_twice_the_number():
-    crowd = np.random.default_rng(1).random((100, 3)).astype(np.float32) * CUBE.h
-    position, first = in_order(CUBE, np.concatenate([seed(CUBE, everywhere), crowd]))
-    particles = Particles.at(position, position, affine=True)
+def test_crowds_without_holes_are_left_alone():
+    """The number of particles is the volume of the liquid: none may be lost."""
+    particles, first = crowded_liquid(100, [])
     after = reseed(CUBE, particles, first, np.full(CUBE.shape, -5.0), OPEN, still, number=1)
-    count = np.bincount(cells_of(CUBE, after.position))
-    assert count[0] == 16
-    assert np.all(count[1:] == 8)
-    assert np.array_equal(after.position, after.velocity)
-    assert len(after.affine) == len(after.position)
-    other = reseed(CUBE, particles, first, np.full(CUBE.shape, -5.0), OPEN, still, number=2)
-    assert not np.array_equal(other.position, after.position)
+    assert after is particles
 
 
-def test_holes_are_filled_only_deep_in_the_liquid_and_outside_solids():
-    """Cells (1, 1, 1) deep and open, (5, 1, 1) near the surface, (3, 3, 1) cut by a solid."""
+def crowded_liquid(crowd, holes):
+    """Even particles but for `holes`, and so many more in cell 0; each has its position as velocity."""
     position = seed(CUBE, everywhere)
+    position = position[~np.isin(cells_of(CUBE, position), holes)]
+    more = np.random.default_rng(1).random((crowd, 3)).astype(np.float32) * CUBE.h
+    position, first = in_order(CUBE, np.concatenate([position, more]))
+    return Particles.at(position, position, affine=True), first
+
+
+@pytest.mark.parametrize(("crowd", "filled"), [(11, 3), (100, 4)])
+def test_crowds_fill_holes_deep_in_the_liquid_and_outside_solids(crowd, filled):
+    """Cells (1, 1, 1) deep and open, (5, 1, 1) near the surface, (3, 3, 1) cut by a solid."""
     holes = [np.ravel_multi_index(at, CUBE.shape) for at in ((1, 1, 1), (5, 1, 1), (3, 3, 1))]
-    position, first = in_order(CUBE, position[~np.isin(cells_of(CUBE, position), holes)])
+    particles, first = crowded_liquid(crowd, holes)
     phi = np.full(CUBE.shape, -1.1 * DEEP * CUBE.h)
     phi[5, 1, 1] = -0.9 * DEEP * CUBE.h
     solid = OPEN.copy()
     solid[3, 3, 1] = -0.1
-    particles = Particles.at(position, 0.0, affine=True)
-    after = reseed(CUBE, particles, first, phi, solid, lambda points: 2 * points, number=4)
-    new = after.position[len(position) :]
-    assert len(after.affine) == len(after.position)
-    assert np.array_equal(after.position[: len(position)], position)
-    assert np.array_equal(cells_of(CUBE, new), np.full(4, holes[0]))
-    assert after.velocity[len(position) :] == pytest.approx(2 * new)
+    after = reseed(CUBE, particles, first, phi, solid, lambda points: -2 * points, number=4)
+    n = len(particles.position)
+    assert len(after.position) == len(after.affine) == n
+    before, count = np.bincount(cells_of(CUBE, particles.position)), np.bincount(cells_of(CUBE, after.position))
+    assert count[0] == before[0] - filled
+    assert np.array_equal(np.delete(count, [0, holes[0]]), np.delete(before, [0, holes[0]]))
+    assert np.array_equal(cells_of(CUBE, after.position[n - filled :]), np.full(filled, holes[0]))
+    assert after.velocity[n - filled :] == pytest.approx(-2 * after.position[n - filled :])
+    assert np.array_equal(after.velocity[: n - filled], after.position[: n - filled])
+    other = reseed(CUBE, particles, first, phi, solid, lambda points: -2 * points, number=5)
+    assert not np.array_equal(other.position, after.position)
 
 
 @pytest.mark.parametrize("grid", [CUBE, FLAT], ids=["3-D", "2-D"])

@@ -14,6 +14,7 @@ __all__ = ["DEEP", "density_error", "enclose_crowds", "reseed", "seed", "volume_
 
 DEEP = 1.5  # cells below the surface from which on a cell without particles is a hole and not a bubble
 DOUBT = 0.05  # cells by which φ may lie above what the density of particles says
+_NOISE = 0.1  # relative excess that even particles have by chance, about their rms
 _LEAST_SEEN = 0.1  # part of a cell; a density in less than that says nothing
 _CHUNK = 1 << 20  # points that are looked at together, so that memory stays low
 
@@ -65,13 +66,15 @@ def reseed(
     per_cell: int = 8,
     number: int = 0,
 ) -> Particles:
-    """The particles, without those that crowd a cell and with new ones in holes of the liquid.
+    """The particles, some of those that crowd a cell moved into holes of the liquid.
 
-    A cell keeps at most 2 per_cell, chosen at random. One that lies in no solid
-    (its distance `solid` [m] at nodes), deeper than DEEP cells below the surface
-    (phi [m] at centres), and has less than a quarter of per_cell, is filled up
-    to half of it, with velocity(points (n, 3)) [m/s] and no gradient. New
-    particles come last: the order of cells is the caller's to restore.
+    A cell with more than 2 per_cell is crowded and can give the rest, chosen at
+    random. One that lies in no solid (its distance `solid` [m] at nodes), deeper
+    than DEEP cells below the surface (phi [m] at centres), and has less than a
+    quarter of per_cell, is a hole and takes up to half of it. What is moved gets
+    velocity(points (n, 3)) [m/s] and no gradient, and comes last: the order of
+    cells is the caller's to restore. None is made or lost, because the number of
+    particles is the volume of the liquid.
 
     first is the range of each cell's particles, (nx ny nz + 1,); `number` should
     differ from step to step.
@@ -79,32 +82,43 @@ def reseed(
     count = np.diff(first)
     if len(count) != math.prod(grid.shape) or first[-1] != len(particles.position):
         raise ValueError(f"first has {len(count)} cells and {first[-1]} particles: expected those of the grid")
-    keep = _uncrowded(count, first, 2 * per_cell, number)
-    kept = particles if keep is None else particles.take(keep)
+    crowded = np.flatnonzero(count > 2 * per_cell)
+    if not len(crowded):
+        return particles
+    points = _holes(grid, count, phi, solid, per_cell, number)
+    surplus = _surplus(count, first, crowded, 2 * per_cell, number)
+    moved = min(len(points), len(surplus))
+    if moved == 0:
+        return particles
+    points = points[np.sort(_shuffled(len(points), number)[:moved])]
+    keep = np.ones(len(particles.position), bool)
+    keep[surplus[_shuffled(len(surplus), number)[:moved]]] = False
+    return particles.take(keep).joined(Particles.at(points, velocity(points), affine=len(particles.affine) > 0))
 
+
+def _holes(grid, count, phi, solid, per_cell, number) -> np.ndarray:
+    """Points at which holes lack particles."""
     hole = (count.reshape(grid.shape) < per_cell / 4) & (phi < -DEEP * grid.h)
     if not hole.any():
-        return kept
-    corners = itertools.product((slice(-1), slice(1, None)), repeat=3)
-    for corner in corners:
+        return np.empty((0, 3))
+    for corner in itertools.product((slice(-1), slice(1, None)), repeat=3):
         hole &= solid[corner] > 0
     cells = np.stack(np.nonzero(hole), axis=1)
     points = _jittered(grid, cells, _boxes_along_side(grid, per_cell), per_cell, number)
     wanted = max(1, per_cell // 2) - count[hole.reshape(-1)]
-    points = points[_random_ranks(np.arange(len(points)) // per_cell, number) < np.repeat(wanted, per_cell)]
-    return kept.joined(Particles.at(points, velocity(points), affine=len(particles.affine) > 0))
+    return points[_random_ranks(np.arange(len(points)) // per_cell, number) < np.repeat(wanted, per_cell)]
 
 
-def _uncrowded(count, first, most, number) -> np.ndarray | None:
-    """Which particles stay, as a mask, if a cell keeps at most `most`; None if all do."""
-    crowded = np.flatnonzero(count > most)
-    if len(crowded) == 0:
-        return None
-    keep = np.ones(first[-1], bool)
+def _surplus(count, first, crowded, most, number) -> np.ndarray:
+    """The particles beyond `most` in each crowded cell, chosen at random."""
     cell = np.repeat(crowded, count[crowded])
     within = np.arange(len(cell)) - np.repeat(np.cumsum(count[crowded]) - count[crowded], count[crowded])
-    keep[first[cell] + within] = _random_ranks(cell, number) < most
-    return keep
+    return (first[cell] + within)[_random_ranks(cell, number) >= most]
+
+
+def _shuffled(n: int, number: int) -> np.ndarray:
+    """The numbers below n in random order."""
+    return np.argsort(_random_ranks(np.zeros(n, np.int64), number))
 
 
 def _random_ranks(group: np.ndarray, number: int) -> np.ndarray:
@@ -285,7 +299,8 @@ def density_error(density: np.ndarray, seen: np.ndarray, phi: np.ndarray, *, per
     density is Σ_p Π_a max(0, 1 − |x_p − c|_a/h), the particles under a hat (in 2-D
     of x and y only); seen the open volume under it, from volume_seen. Where the
     hat reaches air (φ ≥ 0 in one of the 27 cells around) a lack says nothing and
-    only an excess counts; in air, and where less than 0.1 is seen, the error is 0.
+    only an excess counts, less _NOISE, or chance alone would swell the liquid. In
+    air, and where less than _LEAST_SEEN is seen, the error is 0.
     After Kugelstadt et al. 2019.
     """
     density, seen, phi = (np.require(f, np.float32, "CAW") for f in (density, seen, phi))
@@ -314,8 +329,9 @@ def _density_error(error, density, seen, phi, per_particle):
                 if phi[i, j, k] < 0.0 and seen[i, j, k] >= np.float32(_LEAST_SEEN):
                     excess = density[i, j, k] * per_particle / seen[i, j, k] - np.float32(1)
                     air = max(highest[max(k - 1, 0)], highest[k], highest[min(k + 1, nz - 1)]) >= 0.0
-                    least = np.float32(0) if air else np.float32(-0.5)
-                    error[i, j, k] = min(max(excess, least), np.float32(0.5))
+                    if air:
+                        excess = max(excess - np.float32(_NOISE), np.float32(0))
+                    error[i, j, k] = min(max(excess, np.float32(-0.5)), np.float32(0.5))
 
 
 def enclose_crowds(phi: np.ndarray, density: np.ndarray, seen: np.ndarray, h: float, *, per_cell: int = 8) -> None:
