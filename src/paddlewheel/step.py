@@ -71,7 +71,7 @@ class Stepper:
         particles = state.particles
         way = {"open_sides": scene.open_sides, "centroids": self._centroids(boundary)}
         # Not in one go: after a few cells' way the shift would be that of other particles.
-        move(grid, particles.position, state.shift, boundary, 1.0, **way)
+        move(grid, particles.position, state.shift, boundary, 1.0, stages=1, **way)
         stuck = move(grid, particles.position, state.velocity, boundary, dt, **way)
         self.solids.push_out(particles.position, boundary, now)
         clock.stop("move")

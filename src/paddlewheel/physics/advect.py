@@ -1,8 +1,8 @@
 """Motion with the flow: particles forwards, velocity backwards.
 
-Both follow dx/dt = u(x) through the field of one step by Runge–Kutta, with two
-stages (the midpoint rule) or with three (Ralston's method of third order). All
-is computed in cells and in parts of the step.
+Both follow dx/dt = u(x) through the field of one step by Runge–Kutta, with one
+stage (Euler's rule, enough for short ways), with two (the midpoint rule) or with
+three (Ralston's method of third order). All is computed in cells and in parts of the step.
 """
 
 import math
@@ -30,7 +30,7 @@ _CHUNK = 32 * _BLOCK  # of one thread
 
 # Ralston's steps are ½ and ¾; the midpoint rule is his first two.
 _STEPS = (0.0, 0.5, 0.75)
-_WEIGHTS = ((0.0, 1.0, 0.0), (2 / 9, 3 / 9, 4 / 9))
+_WEIGHTS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (2 / 9, 3 / 9, 4 / 9))
 
 # Rows of the numbers of many points: three coordinates or components each; of the parts twice three, see _find.
 _START, _PLACE, _FLOW, _PART, _GONE, _FAR, _SCALE, _ROWS, _INDICES = 0, 3, 6, 9, 15, 18, 19, 20, 6
@@ -96,8 +96,8 @@ def semi_lagrangian(grid: Grid, velocity: Faces, dt: float, *, stages: int = 2, 
 def _checked(grid, velocity, dt, stages) -> Faces:
     if not isinstance(dt, int | float | np.number) or not (np.isfinite(dt) and dt >= 0):
         raise ValueError(f"dt={dt!r}: expected a time in seconds")
-    if stages not in (2, 3):
-        raise ValueError(f"stages={stages!r}: expected 2 or 3")
+    if stages not in (1, 2, 3):
+        raise ValueError(f"stages={stages!r}: expected 1, 2 or 3")
     velocity = as_faces(velocity, np.float32)
     if velocity.x.shape != grid.face_shape(0):
         raise ValueError(f"velocity.x has shape {velocity.x.shape}: expected {grid.face_shape(0)}")
@@ -254,7 +254,7 @@ def _go(rows, index, n, flat, cells, stages):
         for p in range(n):
             rows[row, p] = 0.0
     for stage in range(stages):
-        step, weight = np.float32(_STEPS[stage]), np.float32(_WEIGHTS[stages - 2][stage])
+        step, weight = np.float32(_STEPS[stage]), np.float32(_WEIGHTS[stages - 1][stage])
         for a in range(3):
             for p in range(n):
                 rows[_PLACE + a, p] = rows[_START + a, p] + step * rows[_FLOW + a, p]
