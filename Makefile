@@ -10,10 +10,10 @@ DEMO := out/demo
 .PHONY: help install demo test lint check bench figures clean
 
 help:
-	@echo "make demo     solve for still water in a tilted tank; leaves a picture in $(DEMO)"
+	@echo "make demo     a dam breaks around a pillar; leaves frames, pictures and a film in $(DEMO)"
 	@echo "make test     lint, format, import directions and the tests (minutes)"
 	@echo "make check    make test, the slow tests and every check of the gallery"
-	@echo "make bench    time the pressure solve and the first use; leaves figures in out/bench"
+	@echo "make bench    time the pressure solve, the liquid and the first use; leaves figures in out/bench"
 	@echo "make figures  draw again the pictures of README.md and docs/"
 	@echo "make install  only make .venv and install the package into it"
 	@echo "make clean    remove .venv and everything that was made"
@@ -28,7 +28,8 @@ $(INSTALLED): pyproject.toml
 	@touch $@
 
 demo: $(INSTALLED)
-	@$(BIN)/paddlewheel run still-water --out $(DEMO)
+	@$(BIN)/paddlewheel run dam-break-pillar --frames 60 --out $(DEMO) --overwrite
+	@$(BIN)/paddlewheel render $(DEMO) --sheet --video
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check
@@ -45,10 +46,11 @@ check: lint
 bench: $(INSTALLED)
 	@mkdir -p out/bench
 	$(BIN)/paddlewheel bench pressure --json out/bench/pressure.json --plot out/bench/pressure.png
+	$(BIN)/paddlewheel bench liquid --json out/bench/liquid.json --plot out/bench/liquid.png
 	$(BIN)/paddlewheel bench startup
 
 figures: $(INSTALLED)
-	$(BIN)/paddlewheel run still-water --out docs/figures
+	$(BIN)/paddlewheel first-step still-water --out docs/figures
 	$(BIN)/python docs/figures.py
 
 clean:
