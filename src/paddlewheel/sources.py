@@ -63,7 +63,9 @@ class Sources:
             )
             velocity = _velocity(item, position)
             if dt is not None:  # those that came in just now
-                fresh = item.shape.distance(position - dt * velocity) >= 0
+                before = position - dt * velocity
+                beyond = (before < 0) | (before > self.grid.size)  # an inflow may reach through a side
+                fresh = (item.shape.distance(before) >= 0) | beyond.any(axis=1)
                 position, velocity = position[fresh], velocity[fresh]
             free = outside_solids(position)
             new = new.joined(Particles.at(position[free], velocity[free], self._affine))
