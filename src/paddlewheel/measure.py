@@ -38,6 +38,8 @@ class Solids:
         self._phi = _union(grid, _node_axes(grid), self._still)
         self._open = open_fractions(self._phi, weights)
         self._static = None if self._moving else self._closed(self._phi, self._open, grid.zeros_faces())
+        if self._static is not None:
+            self._open = None  # not needed again
 
     def measure(self, time: float) -> Boundary:
         """The boundary at a time [s]. Its arrays are shared between steps if nothing moves: not to be written to."""

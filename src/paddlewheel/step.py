@@ -61,18 +61,19 @@ class Stepper:
         return min(limits, default=math.inf)
 
     def step(self, state: State, dt: float) -> tuple[State, StepReport]:
-        """The state dt [s] later, and what happened; the old one loses its particles."""
+        """The state dt [s] later, and what happened. The old one loses its arrays: they are a third of the memory."""
         scene, grid, method = self.scene, self.grid, self.scene.method
         now, number, clock = state.time + dt, state.steps + 1, _Clock()
+        flow, pressure, particles, shift = state.release()
 
         boundary = self.boundary(now)
         clock.stop("solids")
 
-        particles = state.particles
         way = {"open_sides": scene.open_sides, "centroids": self._centroids(boundary)}
         # Not in one go: after a few cells' way the shift would be that of other particles.
-        move(grid, particles.position, state.shift, boundary, 1.0, stages=1, **way)
-        stuck = move(grid, particles.position, state.velocity, boundary, dt, **way)
+        move(grid, particles.position, shift, boundary, 1.0, stages=1, **way)
+        del shift
+        stuck = move(grid, particles.position, flow, boundary, dt, **way)
         self.solids.push_out(particles.position, boundary, now)
         clock.stop("move")
 
@@ -84,13 +85,14 @@ class Stepper:
 
         phi, crowding = self._surface(particles, first, boundary)
         clock.stop("surface")
-        particles, first = self._reseeded(particles, first, phi, boundary, state.velocity, number)
+        particles, first = self._reseeded(particles, first, phi, boundary, flow, number)
         clock.stop("reseed")
 
         if method.advection == "semi-lagrangian":
-            old = semi_lagrangian(grid, state.velocity, dt)
+            old = semi_lagrangian(grid, flow, dt)
         else:
             old = extrapolate(*self._from_particles(particles, first), 2)
+        del flow
         clock.stop("transfer")
 
         velocity = self._forced(old, phi, now, dt)
@@ -98,7 +100,7 @@ class Stepper:
 
         projection = project(
             grid, velocity, phi, self.sources.opened(boundary), dt,
-            density=scene.density, solver=method.solver, tolerance=method.tolerance, start=state.pressure,
+            density=scene.density, solver=method.solver, tolerance=method.tolerance, start=pressure,
             surface_pressure=self._surface_pressure(phi, now), excess=SHIFT_RATE * crowding,
         )  # fmt: skip
         clock.stop("pressure")

@@ -195,6 +195,12 @@ class State:
         """A state that shares no array with this one."""
         return State(self.time, self.steps, *(self._mapped(np.copy)))
 
+    def release(self) -> tuple[Faces, np.ndarray, Particles, Faces]:
+        """Velocity, pressure, particles and shift, which the state forgets."""
+        released = self.velocity, self.pressure, self.particles, self.shift
+        self.velocity = self.pressure = self.particles = self.shift = self.phi = None
+        return released
+
     def save(self, path) -> None:
         """Write the state to a file (.npz), exactly."""
         arrays = {"time": np.float64(self.time), "steps": np.int64(self.steps)}

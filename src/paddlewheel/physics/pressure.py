@@ -95,16 +95,19 @@ def project(
         system = system._replace(rhs=regions.centred(system.rhs))
     assembled = time.perf_counter()
 
-    prepared = Prepared(system, solver)
+    prepared, unknown = Prepared(system, solver), system.unknown
+    del system  # the solver has its own copy
     start = None if start is None else np.asarray(start, float) - surface_pressure
     p, info = prepared.solve(tolerance=tolerance, start=start)
     p = p if regions is None else regions.centred(p)
     solved = time.perf_counter()
 
-    projected, known = _updated(pressed, boundary.open, p, ghosted, dt / (density * grid.h))
+    known = Faces(*(np.empty(u.shape, np.bool_) for u in velocity))
+    projected = Faces(*(np.empty(u.shape, np.float32) for u in velocity))
+    _update(projected, known, pressed, boundary.open, p, ghosted, dt / (density * grid.h))
     pressure = p
     if np.any(surface_pressure):
-        pressure = np.where(system.unknown, p + surface_pressure, 0.0)
+        pressure = np.where(unknown, p + surface_pressure, 0.0)
         for out, u, at in zip(projected, velocity, known, strict=True):
             np.copyto(out, u, where=~at, casting="same_kind")
     seconds = {
@@ -116,10 +119,11 @@ def project(
     shift, solves = None, [info._replace(seconds=prepared.seconds + info.seconds)]
     if excess is not None:
         began = time.perf_counter()
-        rhs = np.where(system.unknown, grid.h**2 * excess, 0.0)
+        rhs = np.float32(grid.h**2) * excess
         rhs = rhs if regions is None else regions.centred(rhs)
         psi, spread = prepared.solve(rhs, tolerance=SPREAD_TOLERANCE, name="density")
-        shift, _ = _updated(grid.zeros_faces(), boundary.open, psi, ghosted, 1 / grid.h)
+        shift = grid.zeros_faces()
+        _update(shift, known, shift, boundary.open, psi, ghosted, 1 / grid.h)
         solves.append(spread)
         seconds["density"] = time.perf_counter() - began
     return Projection(projected, known, pressure, solves[0], seconds, lost, shift, solves)
@@ -186,13 +190,10 @@ def _assembled(grid, velocity, ghosted, boundary, scale) -> System:
     return System(coupling, extra, rhs, unknown)
 
 
-def _updated(velocity, open, p, ghosted, scale) -> tuple[Faces, Faces]:
-    """velocity − scale × the differences of p, and the faces where they are known."""
-    known = Faces(*(np.empty(u.shape, np.bool_) for u in velocity))
-    out = Faces(*(np.empty(u.shape, np.float32) for u in velocity))
+def _update(out, known, velocity, open, p, ghosted, scale) -> None:
+    """out = velocity − scale × the differences of p, in place if they are one array; and the faces where p is known."""
     for axis in range(3):
         _subtract_gradient(out[axis], known[axis], velocity[axis], open[axis], p, ghosted, axis, scale)
-    return out, known
 
 
 @kernel(parallel=False)

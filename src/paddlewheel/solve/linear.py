@@ -33,7 +33,6 @@ class Prepared:
         began = time.perf_counter()
         self._shape = system.unknown.shape
         system = oriented(system)
-        self._unknown = system.unknown
         with threads_worth(np.count_nonzero(system.unknown)):
             self._packed = pack(system)
             self._precondition = SOLVERS[solver](self._packed)
@@ -65,7 +64,10 @@ class Prepared:
         return field, info._replace(seconds=time.perf_counter() - began)
 
     def _vector(self, field) -> np.ndarray:
-        return pack_field(self._packed.layout, np.where(self._unknown, field.reshape(self._unknown.shape), 0.0))
+        """A field at cells as a vector, zero where there is no unknown."""
+        vector = pack_field(self._packed.layout, field.reshape(self._packed.layout.shape))
+        vector[self._packed.diagonal == 0.0] = 0.0
+        return vector
 
 
 def solve(
