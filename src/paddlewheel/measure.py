@@ -41,6 +41,11 @@ class Solids:
         if self._static is not None:
             self._open = None  # not needed again
 
+    @property
+    def moving(self) -> bool:
+        """Whether any solid moves."""
+        return bool(self._moving)
+
     def measure(self, time: float) -> Boundary:
         """The boundary at a time [s]. Its arrays are shared between steps if nothing moves: not to be written to."""
         if self._static is not None:

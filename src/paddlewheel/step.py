@@ -52,9 +52,9 @@ class Stepper:
 
     def limit(self, state: State) -> float:
         """The largest step [s]: the fastest liquid or solid crosses `cfl` cells, and waves stay stable."""
-        fastest = max(
-            *(_largest(u) for u in state.velocity), *(_largest(u) for u in self.boundary(state.time).velocity)
-        )
+        fastest = max(_largest(u) for u in state.velocity)
+        if self.solids.moving:
+            fastest = max(fastest, *(_largest(u) for u in self.boundary(state.time).velocity))
         g = math.hypot(*self.scene.gravity)
         limits = [self.scene.method.cfl * self.grid.h / fastest] if fastest else []
         limits += [WAVES * math.sqrt(self.grid.h / g)] if g else []
@@ -187,9 +187,10 @@ class Stepper:
         return velocity, Faces(*(w > 0 for w in weight))
 
     def _forced(self, velocity, phi, time, dt) -> Faces:
-        """Velocity after gravity and the scene's forces acted for dt."""
-        velocity = Faces(*(u + np.float32(g * dt) for u, g in zip(velocity, self.scene.gravity, strict=True)))
+        """Velocity after gravity and the scene's forces acted for dt; components that none acts on are not copied."""
         forces = [item for item in self.scene.items if isinstance(item, Force)]
+        pull = [np.float32(g * dt) for g in self.scene.gravity]
+        velocity = Faces(*(u + g if g or forces else u for u, g in zip(velocity, pull, strict=True)))
         for a in range(3 if forces else 0):
             wet = _beside_liquid(phi, a)
             points = self.grid.face_points(a)[wet]
