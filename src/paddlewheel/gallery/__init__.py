@@ -6,9 +6,13 @@ hold, and `LIMITS`, the largest value allowed for each. A new file needs one
 line in SCENES; the command line, the list and the tests find it there.
 """
 
-from paddlewheel.gallery import dam_break, still_water
+from paddlewheel.gallery import dam_break, dam_break_pillar, filling, sloshing, still_water, stirring
 
 SCENES = {
     "still-water": still_water,
     "dam-break": dam_break,
+    "dam-break-pillar": dam_break_pillar,
+    "sloshing": sloshing,
+    "filling": filling,
+    "stirring": stirring,
 }
