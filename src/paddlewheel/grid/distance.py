@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from paddlewheel.grid.plane import fitted_plane, tangent_plane
 from paddlewheel.kernel import kernel, prange
 
-__all__ = ["CLOSED", "UNKNOWN", "grow", "straighten_at_walls", "tangent_plane"]
+__all__ = ["CLOSED", "UNKNOWN", "grow", "straighten_at_walls"]
 
 UNKNOWN, CLOSED = 254, 255  # layers: not reached yet, and never to be
 _THINNEST = 0.1  # cells: a distance that has been carried on is at least this large, or its sign would be lost
@@ -12,8 +13,6 @@ _TOUCHING = 0.25  # cells by which the surface must be nearer than a wall for it
 _FARTHEST = 3.5  # cells from the surface up to which distances are believed
 _AIR = 0.02  # cells: the least distance of what was air and is carried on; it does not become liquid by that
 _GENTLE, _STEEP = 0.7, 1.3  # |∇φ| of a distance is 1: a plane far from that is not determined by its data
-_REACH = 2  # cells to each side that a plane is fitted to
-_RIDGE = 1e-9  # chooses the flattest of all planes where the data leave the slope open
 
 
 def grow(phi: np.ndarray, layer: np.ndarray, layers: int, h: float) -> None:
@@ -117,60 +116,9 @@ def _straighten(phi, trust, cells, solid, n, h):
             y = min(trust[i, max(j - 1, 0), k], trust[i, min(j + 1, ny - 1), k])
             z = min(trust[i, j, max(k - 1, 0)], trust[i, j, min(k + 1, nz - 1)])
             if min(x, y, z) < n:
-                value, slope = _plane_value(phi, trust, n, solid, i, j, k)
-                if _GENTLE * h < slope < _STEEP * h:
+                found, mean, c, g = fitted_plane(phi, trust, n, tangent_plane(solid, i, j, k), i, j, k)
+                slope = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
+                if found and _GENTLE * h < slope < _STEEP * h:
+                    value = mean - (g[0] * c[0] + g[1] * c[1] + g[2] * c[2])
                     phi[i, j, k] = min(phi[i, j, k], np.float32(max(value, _AIR * h)))
                     trust[i, j, k] = n
-
-
-@kernel(parallel=False)
-def tangent_plane(solid, i, j, k):
-    """A field at nodes and its differences along x, y, z at the centre of a cell, from its eight nodes."""
-    value = gx = gy = gz = np.float32(0)
-    for corner in range(8):
-        x, y, z = corner >> 2, (corner >> 1) & 1, corner & 1
-        part = np.float32(0.125) * solid[i + x, j + y, k + z]
-        value += part
-        gx += part * np.float32(4 * x - 2)
-        gy += part * np.float32(4 * y - 2)
-        gz += part * np.float32(4 * z - 2)
-    return value, gx, gy, gz
-
-
-@kernel(parallel=False)
-def _plane_value(phi, trust, n, solid, i, j, k):
-    """Value at a cell, and slope per cell, of the plane that fits the believed cells on its side of the wall best."""
-    wall, wx, wy, wz = tangent_plane(solid, i, j, k)
-    total = mean = mx = my = mz = 0.0
-    xx = xy = xz = yy = yz = zz = 0.0
-    xp = yp = zp = 0.0
-    for x in range(max(-_REACH, -i), min(_REACH + 1, phi.shape[0] - i)):
-        for y in range(max(-_REACH, -j), min(_REACH + 1, phi.shape[1] - j)):
-            for z in range(max(-_REACH, -k), min(_REACH + 1, phi.shape[2] - k)):
-                if trust[i + x, j + y, k + z] < n and wall + wx * x + wy * y + wz * z > 0.0:
-                    w = 1.0 / (x * x + y * y + z * z) ** 2
-                    p = np.float64(phi[i + x, j + y, k + z])
-                    total += w
-                    mean += w * p
-                    mx, my, mz = mx + w * x, my + w * y, mz + w * z
-                    xx, yy, zz = xx + w * x * x, yy + w * y * y, zz + w * z * z
-                    xy, xz, yz = xy + w * x * y, xz + w * x * z, yz + w * y * z
-                    xp, yp, zp = xp + w * x * p, yp + w * y * p, zp + w * z * p
-    if total == 0.0:
-        return 0.0, 0.0
-    mean, mx, my, mz = mean / total, mx / total, my / total, mz / total
-
-    # Normal equations for the slope about the centroid, C g = b, and C = L D Lᵀ.
-    ridge = _RIDGE * (xx + yy + zz)
-    xx, yy, zz = xx + ridge - total * mx * mx, yy + ridge - total * my * my, zz + ridge - total * mz * mz
-    xy, xz, yz = xy - total * mx * my, xz - total * mx * mz, yz - total * my * mz
-    xp, yp, zp = xp - total * mx * mean, yp - total * my * mean, zp - total * mz * mean
-    yx, zx = xy / xx, xz / xx
-    yy -= yx * xy
-    zy = (yz - zx * xy) / yy
-    zz -= zx * xz + zy * zy * yy
-    yp -= yx * xp
-    gz = (zp - zx * xp - zy * yp) / zz
-    gy = yp / yy - zy * gz
-    gx = xp / xx - yx * gy - zx * gz
-    return mean - (gx * mx + gy * my + gz * mz), np.sqrt(gx * gx + gy * gy + gz * gz)

@@ -2,15 +2,12 @@
 
 import numpy as np
 
+from paddlewheel.grid.plane import fitted_plane, tangent_plane
 from paddlewheel.kernel import kernel, prange
 
 __all__ = ["STEEPEST", "extend", "extend_into_solids", "node_to_center"]
 
 STEEPEST = 1.5  # |∇φ| of a signed distance is 1: a fit much steeper than that follows noise
-_REACH = 2  # cells to each side of a fit: beside a flat wall one cell would see a single plane of data
-_RIDGE = 1e-9  # chooses the flattest of all fits where the data leave the slope open
-
-
 _TOUCHING = 0.25  # cells by which liquid must be nearer to its surface than to a wall: the wall's distance is a mean
 
 
@@ -66,7 +63,7 @@ def _extended(phi, known, h, layers, solid, source) -> tuple[np.ndarray, np.ndar
         if len(cells) == 0:
             break
         values = np.empty(len(cells), np.float32)
-        _fit(values, cells, phi, known & source, solid, h)
+        _fit(values, cells, phi, (~(known & source)).view(np.uint8), solid, h)
         found = ~np.isnan(values)
         at = tuple(cells[found].T)
         phi[at] = values[found]
@@ -118,93 +115,27 @@ def _believe(outside, believed, phi, solid, touching):
 
 
 @kernel
-def _fit(values, cells, phi, known, solid, h):
+def _fit(values, cells, phi, layer, solid, h):
     for n in prange(cells.shape[0]):
-        values[n] = _fitted_value(phi, known, solid, h, cells[n, 0], cells[n, 1], cells[n, 2])
+        values[n] = _fitted_value(phi, layer, solid, h, cells[n, 0], cells[n, 1], cells[n, 2])
 
 
 @kernel(parallel=False)
-def _tangent_plane(solid, i, j, k):
-    """A solid's distance at the centre of a cell, and its slope per cell with length one in h, from the eight nodes."""
-    distance = gx = gy = gz = 0.0
-    for corner in range(8):
-        x, y, z = corner >> 2, (corner >> 1) & 1, corner & 1
-        value = np.float64(solid[i + x, j + y, k + z])
-        distance += 0.125 * value
-        gx += 0.25 * (2 * x - 1) * value
-        gy += 0.25 * (2 * y - 1) * value
-        gz += 0.25 * (2 * z - 1) * value
-    return distance, gx, gy, gz
-
-
-@kernel(parallel=False)
-def _fitted_value(phi, known, solid, h, i, j, k):
-    """Value at cell (i, j, k) of the linear fit to the known cells around it, not a number if there is none.
+def _fitted_value(phi, layer, solid, h, i, j, k):
+    """Value at cell (i, j, k) of the linear fit to the cells around it with layer 0, not a number if there is none.
 
     If a solid is given, cells count that its tangent plane at (i, j, k) leaves on the open side: a wall may be thin,
     and what is behind it is another matter.
     """
-    steepest = STEEPEST * h
-    distance, gx, gy, gz = 1.0, 0.0, 0.0, 0.0
+    wall = (1.0, 0.0, 0.0, 0.0)
     if solid.shape[0] > 0:
-        distance, gx, gy, gz = _tangent_plane(solid, i, j, k)
-        slope = np.sqrt(gx * gx + gy * gy + gz * gz)
-        if slope > 0.0:
-            gx, gy, gz = gx * h / slope, gy * h / slope, gz * h / slope
-    total = mean = mx = my = mz = 0.0
-    xx = xy = xz = yy = yz = zz = 0.0
-    xp = yp = zp = 0.0
-    for x in range(max(-_REACH, -i), min(_REACH + 1, phi.shape[0] - i)):
-        for y in range(max(-_REACH, -j), min(_REACH + 1, phi.shape[1] - j)):
-            for z in range(max(-_REACH, -k), min(_REACH + 1, phi.shape[2] - k)):
-                if known[i + x, j + y, k + z] and distance + gx * x + gy * y + gz * z > 0.0:
-                    distance2 = x * x + y * y + z * z
-                    w = 1.0 / (distance2 * distance2)
-                    p = np.float64(phi[i + x, j + y, k + z])
-                    total += w
-                    mean += w * p
-                    mx += w * x
-                    my += w * y
-                    mz += w * z
-                    xx += w * x * x
-                    xy += w * x * y
-                    xz += w * x * z
-                    yy += w * y * y
-                    yz += w * y * z
-                    zz += w * z * z
-                    xp += w * x * p
-                    yp += w * y * p
-                    zp += w * z * p
-    if total == 0.0:
+        distance, gx, gy, gz = tangent_plane(solid, i, j, k)
+        slope = np.sqrt(np.float64(gx * gx + gy * gy + gz * gz))
+        scale = h / slope if slope > 0.0 else 0.0  # a distance grows by h from cell to cell
+        wall = (np.float64(distance), scale * gx, scale * gy, scale * gz)
+    found, mean, m, g = fitted_plane(phi, layer, 1, wall, i, j, k)
+    if not found:
         return np.nan
-    mean /= total
-    mx /= total
-    my /= total
-    mz /= total
-
-    # Normal equations for the slope about the centroid, C g = b.
-    ridge = _RIDGE * (xx + yy + zz)
-    xx += ridge - total * mx * mx
-    yy += ridge - total * my * my
-    zz += ridge - total * mz * mz
-    xy -= total * mx * my
-    xz -= total * mx * mz
-    yz -= total * my * mz
-    xp -= total * mx * mean
-    yp -= total * my * mean
-    zp -= total * mz * mean
-
-    # C = L D Lᵀ
-    lyx, lzx = xy / xx, xz / xx
-    yy -= lyx * xy
-    lzy = (yz - lzx * xy) / yy
-    zz -= lzx * xz + lzy * lzy * yy
-    yp -= lyx * xp
-    zp -= lzx * xp + lzy * yp
-    gz = zp / zz
-    gy = yp / yy - lzy * gz
-    gx = xp / xx - lyx * gy - lzx * gz
-
-    slope = np.sqrt(gx * gx + gy * gy + gz * gz)
-    limit = min(1.0, steepest / slope) if slope > 0.0 else 1.0
-    return mean - limit * (gx * mx + gy * my + gz * mz)
+    slope = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
+    limit = min(1.0, STEEPEST * h / slope) if slope > 0.0 else 1.0
+    return mean - limit * (g[0] * m[0] + g[1] * m[1] + g[2] * m[2])

@@ -6,8 +6,9 @@ int32: those of cell c are first[c] … first[c + 1] − 1.
 
 import numpy as np
 
-from paddlewheel.grid.distance import CLOSED, UNKNOWN, grow, straighten_at_walls, tangent_plane
+from paddlewheel.grid.distance import CLOSED, UNKNOWN, grow, straighten_at_walls
 from paddlewheel.grid.fractions import box_fraction
+from paddlewheel.grid.plane import tangent_plane
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Grid
 
