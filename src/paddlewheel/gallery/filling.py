@@ -13,26 +13,26 @@ LIMITS = common.LIMITS | {
     "|inflow / (area · velocity · time) − 1|": 0.01,
 }
 
-FRAMES = 72  # what a check simulates
-SPEED = 2.0  # of the jet [m/s]
-WIDTH, HOLE = 0.125, 0.0625  # of the jet and of the hole [m]
+FRAMES = 60  # what a check simulates
+SPEED = 1.25  # of the jet [m/s]
+WIDTH, HOLE = 0.125, 0.04  # of the jet and of the hole [m]
 
 
 def scene(cells: int = 48, dimensions: int = 3, advection: str = "flip", flip: float = 0.97, cfl: float = 5.0) -> Scene:
-    """A tank 1 m long, 1 m high and 0.5 m deep with 0.3 m of water; jet on the left, hole on the right."""
+    """A tank 1 m long, 0.75 m high and 0.5 m deep with 0.3 m of water; jet on the left, hole on the right."""
     if dimensions not in (2, 3):
         raise ValueError(f"filling: dimensions={dimensions!r}, expected 2 or 3")
     h = 1 / argument.positive("filling", "cells", cells)
     deep = h * (1 if dimensions == 2 else max(2, round(0.5 / h)))
     jet, hole = ((0.5 * (deep - w), 0.5 * (deep + w)) if dimensions == 3 else (0, deep) for w in (WIDTH, HOLE))
     return Scene(
-        size=(1, 1, deep),
+        size=(1, h * max(1, round(0.75 / h)), deep),
         cells=cells,
         method=Method(advection=advection, flip=flip, cfl=cfl),
         items=[
             Liquid(Box((0, 0, 0), (1, 0.3, deep))),
-            Inflow(Box((-0.1, 0.75, jet[0]), (0.0625, 0.75 + WIDTH, jet[1])), (SPEED, 0, 0)),
-            Outflow(Box((0.8, -0.1, hole[0]), (0.8 + HOLE, 2 * h, hole[1]))),
+            Inflow(Box((-0.1, 0.4, jet[0]), (0.0625, 0.4 + WIDTH, jet[1])), (SPEED, 0, 0)),
+            Outflow(Box((0.8, -0.1, hole[0]), (0.8 + HOLE, h, hole[1]))),
         ],
     )
 

@@ -7,6 +7,7 @@ Linear theory, for a tank of length L and water of depth H:
 It starts flat, with the velocity that goes with that.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -91,6 +92,6 @@ def oscillation(times: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     after = after[values[after] != 0]  # not the start
     zeros = times[after] - values[after] * np.diff(times)[after] / np.diff(values)[after]
     frequency = math.pi / np.polyfit(np.arange(len(zeros)), zeros, 1)[0]
-    peaks = [np.abs(values[i + 1 : j + 1]).max() for i, j in zip(after, after[1:], strict=False)]
+    peaks = [np.abs(values[i + 1 : j + 1]).max() for i, j in itertools.pairwise(after)]
     rate = np.polyfit(np.arange(len(peaks)), np.log(peaks), 1)[0]  # of half a period
     return frequency, 1 - math.exp(2 * rate)
