@@ -6,7 +6,18 @@ hold, and `LIMITS`, the largest value allowed for each. A new file needs one
 line in SCENES; the command line, the list and the tests find it there.
 """
 
-from paddlewheel.gallery import dam_break, dam_break_pillar, filling, sloshing, still_water, stirring
+from paddlewheel.gallery import (
+    dam_break,
+    dam_break_pillar,
+    filling,
+    hollow,
+    liquid_in_sphere,
+    slope,
+    sloshing,
+    still_water,
+    stirring,
+    vortex_box,
+)
 
 SCENES = {
     "still-water": still_water,
@@ -15,4 +26,8 @@ SCENES = {
     "sloshing": sloshing,
     "filling": filling,
     "stirring": stirring,
+    "vortex-box": vortex_box,
+    "slope": slope,
+    "hollow": hollow,
+    "liquid-in-sphere": liquid_in_sphere,
 }
