@@ -139,11 +139,10 @@ def _dense_inverse(nodes, extra, start, neighbour, coupling) -> np.ndarray:
     return np.einsum("ki,k,kj->ij", lower, pivot, lower)
 
 
-@kernel
+@kernel(parallel=False)
 def _append(neighbour, coupling, inverse, same_cell, start, first, cell, edges, to, weight, extra):
     """Add the nodes of one level, from node `first` on."""
-    for node in prange(extra.shape[0]):
-        n = np.int64(node)
+    for n in range(extra.shape[0]):
         diagonal, at = np.float64(extra[n]), start[first + n]
         for e in range(edges[n], edges[n + 1]):
             diagonal += weight[e]
