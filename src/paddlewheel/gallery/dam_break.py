@@ -3,14 +3,11 @@
 A column a wide and 2a high is the experiment of Martin & Moyce 1952.
 """
 
-import numpy as np
-
 from paddlewheel.gallery import common
 from paddlewheel.run import Simulation
 from paddlewheel.scene import Liquid, Method, Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
-from paddlewheel.types import Grid
 
 caption = "A dam breaks: nothing is lost on the way, and the flow stays free of divergence."
 
@@ -51,28 +48,3 @@ def check(simulation: Simulation) -> dict[str, float]:
     for _ in watch.run(FRAMES):
         pass
     return watch.figures()
-
-
-def front(grid: Grid, phi: np.ndarray) -> float:
-    """How far the liquid has run along the floor [m]: the foremost φ = 0 in the lowest layer of cells.
-
-    A drop that flies ahead does not count: only liquid that is joined to the column's wall.
-    """
-    floor = phi[:, 0].mean(axis=1)
-    return _first_zero(floor, grid.h)
-
-
-def height(grid: Grid, phi: np.ndarray) -> float:
-    """How high the liquid stands at the column's wall [m]."""
-    return _first_zero(phi[0].mean(axis=1), grid.h)
-
-
-def _first_zero(phi, h) -> float:
-    """The place [m] where a row of φ at centres, liquid at its start, first becomes positive."""
-    dry = np.flatnonzero(phi >= 0)
-    if not len(dry):
-        return len(phi) * h
-    i = dry[0]
-    if i == 0:
-        return 0.0
-    return float(i - 0.5 + phi[i - 1] / (phi[i - 1] - phi[i])) * h
