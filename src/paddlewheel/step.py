@@ -35,6 +35,7 @@ class Stepper:
         self.sources = Sources(scene)
         self.per_cell = self.sources.per_cell
         self._measured: tuple[np.ndarray, np.ndarray] | None = None
+        self._walls: Boundary | None = None
 
     def start(self) -> State:
         """The state at time zero: liquids and inflows filled with particles."""
@@ -223,11 +224,23 @@ class Stepper:
         Where the surface meets an oblique wall, cells are slivers: what comes in through a w of 0.2 leaves through one
         of 0.05, four times as fast. Seen by w that is hardly any energy, but particles see the face as a whole one.
         """
-        known = Faces(*(k & (w > HARDLY_OPEN) for k, w in zip(known, boundary.open, strict=True)))
+        walls = self._without_slits(boundary)
+        known = Faces(*(k & (w > 0) for k, w in zip(known, walls.open, strict=True)))
         velocity = extrapolate(velocity, known, math.ceil(self.scene.method.cfl) + 2)
-        velocity = constrain(velocity, boundary)
+        velocity = constrain(velocity, walls)
         self.sources.carry(velocity)
         return velocity
+
+    def _without_slits(self, boundary) -> Boundary:
+        """The boundary with faces closed that are hardly open, made anew where solids move."""
+        if self._walls is None or self._walls.phi is not boundary.phi:
+            slits = [(w > 0) & (w <= HARDLY_OPEN) for w in boundary.open]
+            open = (
+                np.where(slit, np.float32(0), w) if slit.any() else w
+                for w, slit in zip(boundary.open, slits, strict=True)
+            )
+            self._walls = boundary._replace(open=Faces(*open))
+        return self._walls
 
     def _centroids(self, boundary):
         return open_centroids(boundary.phi) if self.scene.method.interpolation == "open-centroid" else None
