@@ -52,6 +52,10 @@ bench: $(INSTALLED)
 figures: $(INSTALLED)
 	$(BIN)/paddlewheel first-step still-water --out docs/figures
 	$(BIN)/python docs/figures.py
+	$(BIN)/python docs/figures_liquid.py
+	$(BIN)/paddlewheel run dam-break-pillar --frames 60 --out out/figures --overwrite
+	$(BIN)/paddlewheel render out/figures --sheet
+	cp out/figures/dam-break-pillar.sheet.png docs/figures/dam-break-pillar.png
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
