@@ -70,7 +70,7 @@ class Simulation:
         return report
 
     def advance(self, seconds: float) -> StepReport:
-        """As many steps as `seconds` take; the last report, with the solves, seconds and volumes of all."""
+        """As many steps as `seconds` take; the last report, with solves, seconds, flows and worst divergence of all."""
         return self._advance_to(self.time + argument.positive("advance", "seconds", seconds))
 
     def run(self, frames: int) -> Iterator[Frame]:
@@ -108,6 +108,7 @@ def _joined(reports: list[StepReport]) -> StepReport:
     stages = {stage: None for report in reports for stage in report.seconds}  # in their order
     return reports[-1]._replace(
         substeps=sum(report.substeps for report in reports),
+        divergence=max(report.divergence for report in reports),
         inflow=sum(report.inflow for report in reports),
         outflow=sum(report.outflow for report in reports),
         warnings=list(dict.fromkeys(warning for report in reports for warning in report.warnings)),

@@ -30,7 +30,7 @@ def check(options) -> int:
         for figure, value in figures.items():
             holds = value <= entry.LIMITS[figure]  # NaN does not
             failed |= not holds
-            table.add_row(name, figure, f"{value:.2e}", f"{entry.LIMITS[figure]:.0e}", "holds" if holds else "FAILS")
+            table.add_row(name, figure, f"{value:.3g}", f"{entry.LIMITS[figure]:.3g}", "holds" if holds else "FAILS")
     console().print(table)
     return FAILED if failed else 0
 
