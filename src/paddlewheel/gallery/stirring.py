@@ -18,10 +18,10 @@ LIMITS = common.LIMITS | {
 FRAMES = 72  # what a check simulates: a turn and a half
 DEPTH = 0.4  # of the water [m]
 REACH = 0.28  # of the paddle, from its axis [m]
-PADDLE = Box((-REACH, 0.1, -0.03), (REACH, 0.36, 0.03)) | Cylinder((0, 0.1, 0), (0, 1.0, 0), 0.05)
+PADDLE = Box((-REACH, 0.1, -0.03), (REACH, 0.5, 0.03)) | Cylinder((0, 0.1, 0), (0, 1.0, 0), 0.05)
 
 
-def scene(cells: int = 40, turns: float = 0.5, advection: str = "flip", flip: float = 0.97, cfl: float = 2.0) -> Scene:
+def scene(cells: int = 40, turns: float = 0.5, advection: str = "flip", flip: float = 0.97, cfl: float = 5.0) -> Scene:
     """A tank 1 m wide with 0.4 m of water and a paddle that makes so many turns in a second, slowly at first."""
     argument.number("stirring", "turns", turns)
     h = 1 / argument.positive("stirring", "cells", cells)
