@@ -110,8 +110,8 @@ class Stepper:
         velocity = self._settled(projection.velocity, projection.known, boundary)
         clock.stop("extrapolate")
 
-        if method.advection != "semi-lagrangian":
-            particles = to_particles(grid, particles, velocity, old, method.flip)
+        kept = 0.0 if method.advection == "semi-lagrangian" else method.flip  # markers have the velocity of the flow
+        particles = to_particles(grid, particles, velocity, old, kept)
         clock.stop("gather")
 
         shift = self._limited(projection.shift, projection.known)
