@@ -1,0 +1,337 @@
+"""The time step as a whole: what must hold of any liquid until it meets a wall, and of every step."""
+
+import numpy as np
+import pytest
+
+from falling import equal
+from paddlewheel.grid.centroid import interpolate
+from paddlewheel.run import Simulation
+from paddlewheel.scene import ADVECTION, Force, Liquid, Method, Scene, Solid, SurfacePressure
+from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
+
+G = 9.81
+CELLS = {2: 32, 3: 16}
+WITH_PARTICLES = ("flip", "apic")
+
+dimensions = pytest.mark.parametrize("dimensions", [2, 3], ids=["2-D", "3-D"])
+advections = pytest.mark.parametrize("advection", ADVECTION)
+
+
+def scene(dimensions, advection, items, cells=None, **arguments):
+    """A box 1 m wide and high, and as deep or one cell deep."""
+    cells = cells or CELLS[dimensions]
+    size = (1, 1, 1 / cells) if dimensions == 2 else (1, 1, 1)
+    method = Method(advection=advection, **arguments.pop("method", {}))
+    return Scene(size=size, cells=cells, method=method, items=items, **arguments)
+
+
+def middle(dimensions, cells=None):
+    """z of the middle of the box."""
+    return 0.5 / (cells or CELLS[dimensions]) if dimensions == 2 else 0.5
+
+
+def blob(dimensions):
+    """A ball with a corner of a box and a hole in it."""
+    z = middle(dimensions)
+    return (Sphere((0.5, 0.65, z), 0.17) | Box((0.3, 0.7, z - 0.1), (0.55, 0.9, z + 0.1))) - Sphere((0.5, 0.6, z), 0.06)
+
+
+def dam(dimensions, advection="flip", **arguments):
+    return scene(dimensions, advection, [Liquid(Box((0, 0, 0), (0.4, 0.7, 1)))], **arguments)
+
+
+def flow_at_particles(simulation):
+    """What the grid says of the particles' velocity [m/s]."""
+    particles = simulation.state.particles
+    return interpolate(simulation.scene.grid, simulation.state.velocity, particles.position)
+
+
+def moments(particles):
+    """Mean velocity, mean angular momentum about the centre, both per mass, and the root mean square of speeds."""
+    x, v = particles.position.astype(float), particles.velocity.astype(float)
+    return v.mean(axis=0), np.cross(x - x.mean(axis=0), v).mean(axis=0), np.sqrt((v**2).sum(axis=1).mean())
+
+
+# --- until a wall is met ---
+
+
+@dimensions
+@advections
+def test_free_fall_is_exact(dimensions, advection):
+    """All of it moves with u₀ + g t; a step moves it with the velocity at its start, so it lags by ½ g Δt t."""
+    start = np.array([0.3, 0.1, 0.0 if dimensions == 2 else 0.2])
+    simulation = Simulation(scene(dimensions, advection, [Liquid(blob(dimensions), velocity=tuple(start))]))
+    h, gravity = simulation.scene.grid.h, np.array(simulation.scene.gravity)
+    before = simulation.state.particles.position.astype(float)
+    volumes, way = [], np.zeros(3)
+    for _ in range(6):
+        velocity = start + gravity * simulation.time
+        report = simulation.step(0.02)
+        way += report.dt * velocity
+        volumes.append(report.volume)
+    after = simulation.state.particles.position.astype(float)
+    expected = start + gravity * simulation.time
+    assert np.abs(flow_at_particles(simulation) - expected).max() <= 2e-6
+    assert np.abs(simulation.state.particles.velocity - expected).max() <= 2e-6
+    assert after.mean(axis=0) - before.mean(axis=0) == pytest.approx(way, abs=1e-3 * h)
+    assert len(after) == len(before)
+    spread = [np.sort(x - x.mean(axis=0), axis=0) for x in (before, after)]
+    assert np.abs(spread[0] - spread[1]).max() <= 0.1 * h  # what the evening out of their density does
+    assert np.ptp(volumes) <= 0.02 * volumes[0]
+
+
+@dimensions
+@pytest.mark.parametrize("advection", WITH_PARTICLES)
+def test_momentum_changes_by_gravity_alone(dimensions, advection):
+    """Of particles with random velocities. Not to rounding: the pressure sees half-filled faces by φ, not by mass."""
+
+    def random(points):
+        velocity = np.random.default_rng(1).normal(0, 0.3, points.shape)
+        velocity[:, 2] *= dimensions == 3
+        return velocity
+
+    gravity = (0.5, -1.0, 0.0)
+    ball = Liquid(Sphere((0.5, 0.6, middle(dimensions)), 0.2), velocity=random)
+    simulation = Simulation(scene(dimensions, advection, [ball], gravity=gravity))
+    start, _, speed = moments(simulation.state.particles)
+    simulation.advance(0.2)
+    mean, _, _ = moments(simulation.state.particles)
+    assert np.abs(mean - start - 0.2 * np.array(gravity)).max() <= 0.02 * speed
+
+
+@dimensions
+@pytest.mark.parametrize("advection", WITH_PARTICLES)
+def test_a_spinning_ball_keeps_its_angular_momentum(dimensions, advection):
+    """A step turns positions but not velocities, which costs (ω Δt)²/2: 0.5 % in all. The rest goes at the surface."""
+    rate, steps, dt = 3.0, 60, 1 / 240
+    cells = {2: 32, 3: 24}[dimensions]
+    center = np.array([0.5, 0.5, middle(dimensions, cells)])
+
+    def spin(points):
+        return rate * np.cross((0, 0, 1), points - center)
+
+    ball = Liquid(Sphere(tuple(center), 0.3), velocity=spin)
+    simulation = Simulation(scene(dimensions, advection, [ball], cells, gravity=(0, 0, 0), method={"flip": 1.0}))
+    simulation.step(dt)  # the velocity's gradient starts at zero
+    _, start, _ = moments(simulation.state.particles)
+    for _ in range(steps):
+        simulation.step(dt)
+    mean, now, speed = moments(simulation.state.particles)
+    assert now[2] / start[2] == pytest.approx(1, abs=0.04)
+    assert np.abs(mean).max() <= 0.01 * speed
+
+
+@dimensions
+def test_without_gravity_a_ball_stays_as_it_is(dimensions):
+    """Evening out the density of particles comes to an end, and does not swell the ball."""
+    simulation = Simulation(
+        scene(dimensions, "flip", [Liquid(Sphere((0.5, 0.5, middle(dimensions)), 0.25))], gravity=(0, 0, 0))
+    )
+    for _ in range(60):
+        before = simulation.state.particles.position.copy()
+        simulation.step(1 / 24)
+    h, after = simulation.scene.grid.h, simulation.state.particles.position
+    center = np.array([0.5, 0.5, middle(dimensions)])
+    assert np.abs(np.sort(after, axis=0) - np.sort(before, axis=0)).max() <= 1e-3 * h
+    assert np.linalg.norm(after - center, axis=1).max() <= 0.25 + 0.1 * h
+    assert np.abs(simulation.state.particles.velocity).max() == 0
+
+
+# --- of every step ---
+
+
+@dimensions
+@advections
+def test_divergence_is_at_the_solvers_tolerance(dimensions, advection):
+    simulation = Simulation(dam(dimensions, advection))
+    h, method = simulation.scene.grid.h, simulation.scene.method
+    for _ in range(25):
+        fastest = max(np.abs(u).max() for u in simulation.state.velocity)
+        report = simulation.step()
+        fastest = max(fastest, *(np.abs(u).max() for u in simulation.state.velocity)) + G * report.dt
+        assert report.divergence <= (method.tolerance + np.finfo(np.float32).eps) * 6 * fastest / h
+        assert all(solve.converged for solve in report.solves)
+
+
+@dimensions
+@advections
+def test_the_number_of_threads_does_not_matter(on_threads, dimensions, advection):
+    """To the last bit, with a wall in the way."""
+
+    def after_some_steps():
+        made = dam(dimensions, advection)
+        wall = Solid(Sphere((0.7, 0.1, middle(dimensions)), 0.15))
+        simulation = Simulation(scene(dimensions, advection, [*made.items, wall]))
+        for _ in range(8):
+            report = simulation.step()
+        return simulation.state, report
+
+    one, two = (on_threads(n, after_some_steps) for n in (1, 2))
+    assert equal(one[0], two[0])
+    assert one[1][:7] == two[1][:7]
+
+
+def test_the_last_step_hits_the_frame_exactly():
+    simulation = Simulation(dam(2, fps=23.976))
+    for frame in simulation.run(12):
+        assert frame.time == simulation.time == frame.number / 23.976
+        assert frame.report.substeps >= 1
+
+
+@dimensions
+@advections
+def test_volume_is_that_of_the_particles(dimensions, advection):
+    """Of φ against their count, through a splash. Small drops are the difference."""
+    simulation = Simulation(dam(dimensions, advection))
+    grid = simulation.scene.grid
+    each = grid.h**3 / (4 if dimensions == 2 else 8)
+    start = len(simulation.state.particles.position)
+    ratios = [frame.report.volume / (len(frame.state.particles.position) * each) for frame in simulation.run(24)]
+    assert ratios[0] == pytest.approx(1, abs=0.03)
+    assert ratios == pytest.approx(np.ones(24), abs=0.08)
+    assert len(simulation.state.particles.position) == start
+
+
+@dimensions
+def test_markers_follow_the_flow(dimensions):
+    """What the particles of a semi-Lagrangian step say of their velocity is what the grid says."""
+    simulation = Simulation(dam(dimensions, "semi-lagrangian"))
+    simulation.advance(0.3)
+    flow, velocity = flow_at_particles(simulation), simulation.state.particles.velocity
+    assert np.abs(velocity - flow).max() <= 1e-4
+    assert np.abs(velocity).max() > 1
+
+
+def test_liquid_in_a_solid_is_an_error():
+    solid, liquid = Solid(Box((0.2, 0.2, 0), (0.8, 0.8, 1))), Liquid(Sphere((0.5, 0.5, middle(2)), 0.2))
+    with pytest.raises(ValueError, match=r"items\[1\] Liquid\(Sphere\)"):
+        Simulation(scene(2, "flip", [solid, liquid]))
+
+
+# --- forces and pressure on the surface ---
+
+
+@dimensions
+@advections
+def test_a_force_cancels_gravity(dimensions, advection):
+    up = Force(lambda points, t: np.full(points.shape, (0, G, 0)))
+    simulation = Simulation(scene(dimensions, advection, [Liquid(blob(dimensions)), up]))
+    simulation.advance(0.5)
+    assert np.abs(flow_at_particles(simulation)).max() <= 1e-6 * G * simulation.time
+
+
+@dimensions
+def test_a_force_spins_a_full_vessel(dimensions):
+    """f = α e_z × r has no divergence and is tangential to the wall: nothing opposes it, and u = α t e_z × r."""
+    rate, seconds = 4.0, 0.5
+    cells = 32 if dimensions == 2 else 20
+    center = np.array([0.5, 0.5, middle(dimensions, cells)])
+    items = [
+        Solid(~Sphere(tuple(center), 0.4)),
+        Liquid(Box((0, 0, 0), (1, 1, 1))),
+        Force(lambda points, t: rate * np.cross((0, 0, 1), points - center)),
+    ]
+    simulation = Simulation(scene(dimensions, "flip", items, cells, gravity=(0, 0, 0)))
+    simulation.advance(seconds)
+    r = simulation.state.particles.position - center
+    spin = np.cross(r, simulation.state.particles.velocity)[:, 2].sum() / (r[:, :2] ** 2).sum()
+    assert spin == pytest.approx(rate * seconds, rel=0.03)
+
+
+@dimensions
+@advections
+def test_a_constant_pressure_on_the_surface_moves_nothing(dimensions, advection):
+    items = list(dam(dimensions).items)
+    pressed = [*items, SurfacePressure(lambda points, t: np.full(len(points), 5000.0))]
+    one, two = (Simulation(scene(dimensions, advection, these)) for these in (items, pressed))
+    for _ in range(5):
+        one.step(0.01), two.step(0.01)
+    wet = one.state.pressure != 0
+    assert np.abs(one.state.particles.position - two.state.particles.position).max() <= 1e-4 * one.scene.grid.h
+    assert (two.state.pressure - one.state.pressure)[wet] == pytest.approx(5000, abs=1)
+    assert (two.state.pressure[~wet] == 0).all()
+
+
+@pytest.mark.slow
+def test_pressure_on_one_side_raises_the_other():
+    """Two legs joined below a wall: ρ g Δh = Δp once it is still."""
+    excess = 1500.0  # Δh = 0.153 m
+    items = [
+        Solid(Box((0.45, 0.25, -1), (0.55, 2, 1))),
+        Liquid(HalfSpace((0, 0.6, 0), (0, 1, 0))),
+        # slower than the legs swing
+        SurfacePressure(lambda points, t: excess * np.sin(0.5 * np.pi * min(t / 5, 1)) ** 2 * (points[:, 0] < 0.5)),
+    ]
+    simulation = Simulation(scene(2, "flip", items, 40))
+    h = simulation.scene.grid.h
+    levels = []
+    for frame in simulation.run(24 * 7):
+        if frame.number > 24 * 5:
+            column = np.cumsum(np.clip(0.5 - frame.state.phi[..., 0] / h, 0, 1), axis=1)[:, -1] * h
+            levels.append((column[2:16].mean(), column[24:38].mean()))
+    left, right = np.mean(levels, axis=0)
+    assert right - left == pytest.approx(excess / (1000 * G), abs=0.2 * h)
+    assert 0.5 * (right + left) == pytest.approx(0.6, abs=0.2 * h)
+
+
+# --- solids that move ---
+
+
+def lowered(speed, seconds, shift=(0.0, -1.0, 0.0)):
+    """A motion along `shift`, at a speed [m/s] for so many seconds."""
+    return lambda t: Pose(tuple(speed * min(t, seconds) * np.array(shift)))
+
+
+@dimensions
+def test_a_piston_into_a_full_tank_is_reported(dimensions):
+    """0.2 m/s for a tenth of a second: a fiftieth of the tank has to go."""
+    piston = Solid(Box((0.9, -1, -1), (1.9, 2, 2)), motion=lowered(0.2, 1.0, (-1, 0, 0)))
+    simulation = Simulation(scene(dimensions, "flip", [piston, Liquid(Box((0, 0, 0), (1, 1, 1)))]))
+    report = simulation.advance(0.1)
+    assert len(report.warnings) > 0
+    assert all("closed regions had to lose" in warning for warning in report.warnings)
+
+
+@dimensions
+def test_a_still_piston_is_not(dimensions):
+    piston = Solid(Box((0.9, -1, -1), (1.9, 2, 2)), motion=lowered(0.0, 1.0))
+    simulation = Simulation(scene(dimensions, "flip", [piston, Liquid(Box((0, 0, 0), (1, 1, 1)))]))
+    assert simulation.advance(0.1).warnings == []
+
+
+@pytest.mark.parametrize("advection", ADVECTION)
+def test_a_plunger_raises_the_level(advection):
+    """By what it displaces: 0.2 m deep and 0.3 m wide in a tank 1 m wide, of which 0.7 m are left."""
+    depth, width, level = 0.2, 0.3, 0.4
+    plunger = Solid(Box((0.35, level, -1), (0.35 + width, 2, 2)), motion=lowered(depth / 2, 2.0))
+    simulation = Simulation(scene(2, advection, [plunger, Liquid(HalfSpace((0, level, 0), (0, 1, 0)))]))
+    h, start = simulation.scene.grid.h, len(simulation.state.particles.position)
+    volumes, levels = [], []
+    for frame in simulation.run(72):
+        volumes.append(frame.report.volume)
+        if frame.time > 2.2:
+            wet = np.cumsum(np.clip(0.5 - frame.state.phi[..., 0] / h, 0, 1), axis=1)[:, -1] * h
+            levels.append(np.concatenate([wet[1:9], wet[-9:-1]]).mean())
+    assert np.mean(levels) == pytest.approx(level + depth * width / (1 - width), abs=0.2 * h)
+    assert volumes == pytest.approx(level * h * np.ones(72), rel=0.02)
+    assert len(simulation.state.particles.position) == start
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("advection", ADVECTION)
+def test_a_scoop_keeps_what_it_holds(advection):
+    """A cup is drawn up out of the water, full to the brim."""
+    cup = Box((0.3, 0.1, -1), (0.7, 0.35, 1)) - Box((0.36, 0.16, -2), (0.64, 1, 2))
+    motion = lowered(0.2, 2.0, (0, 1, 0))
+    simulation = Simulation(
+        scene(2, advection, [Solid(cup, motion=motion), Liquid(HalfSpace((0, 0.4, 0), (0, 1, 0)))], 48)
+    )
+    assert simulation.advance(4.0).warnings == []
+    x = simulation.state.particles.position
+    held = (np.abs(x[:, 0] - 0.5) < 0.15) & (x[:, 1] > 0.5)
+    h = simulation.scene.grid.h
+    capacity = 0.28 * 0.19
+    assert 0.9 <= held.sum() * h * h / 4 / capacity <= 1.1
+    inside = cup.moved(translate=motion(4.0).position).distance(x)
+    assert inside.min() > -0.01 * h
