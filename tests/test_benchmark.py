@@ -8,9 +8,13 @@ import pytest
 from rich.console import Console
 
 from paddlewheel import benchmark
+from paddlewheel.benchmark.steps import _growth
+from paddlewheel.commands import bench
+from paddlewheel.commands.estimate import particle_count
 from paddlewheel.output import picture
 from paddlewheel.physics.pressure import assemble
-from paddlewheel.scene import SOLVERS
+from paddlewheel.run import Simulation
+from paddlewheel.scene import SOLVERS, Method
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +70,104 @@ def test_results_are_told_and_drawn(result, tmp_path):
 def test_a_case_that_dies_is_named():
     with pytest.raises(OSError, match=r"run_case\(16, 'no such solver', 1e-06\).*no such solver"):
         benchmark.pressure([benchmark.Case(16, "no such solver", 1e-6)])
+
+
+@pytest.fixture(scope="module")
+def dam():
+    """Two grids of the dam break, and one of them again, two steps longer."""
+    ladders = [benchmark.liquid_ladder("dam-break", benchmark.dam_break, [12, 20], 3)]
+    ladders += [benchmark.liquid_ladder("dam-break", benchmark.dam_break, [12], 5)]
+    return benchmark.liquid([case for ladder in ladders for case in ladder])
+
+
+def test_the_liquids_are_those_of_the_targets():
+    dam, sphere = (bench.LIQUIDS[name] for name in ("dam-break", "sphere"))
+    assert dam.cells == (32, 64, 96, 128, 192)
+    assert dam.scene(16).method == Method()
+    assert Method().tolerance == 1e-6
+    assert dam.scene(16).particles_per_axis == 2
+    assert particle_count(dam.scene(128)) == pytest.approx(4.0e6, rel=0.02)
+    assert sphere.cells == (64, 128)
+    assert sphere.scene(16).method.advection == "semi-lagrangian"
+    assert sphere.scene(16).method.tolerance == 1e-6
+
+
+@pytest.mark.parametrize("wrong", [{"cells": [4]}, {"cells": []}, {"cells": [16, 2000]}, {"steps": 0}])
+def test_a_wrong_ladder_of_liquid_is_named(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        benchmark.liquid_ladder("dam-break", benchmark.dam_break, **wrong)
+
+
+def test_rows_of_liquid_hold_together(dam):
+    assert [(row["cells"], row["steps"]) for row in dam["rows"]] == [(12, 3), (20, 3), (12, 5)]
+    for row in dam["rows"]:
+        seconds = row["seconds"]
+        assert {"pressure", "other"} < set(seconds)
+        assert all(spent >= 0 for spent in seconds.values())
+        assert 0 < row["fastest"] <= seconds["total"]
+        assert row["particles_per_second"] == pytest.approx(row["particles"] / seconds["total"])
+        assert row["nanoseconds_per_cell"] == pytest.approx(1e9 * seconds["total"] / row["cells"] ** 3)
+        assert row["peak_bytes"] > row["grown_bytes"] >= 0
+        assert row["bytes_per_particle"] == pytest.approx(row["grown_bytes"] / row["particles"])
+        assert row["bandwidth_fraction"] == pytest.approx(row["bytes_moved"] / seconds["total"] / row["triad"])
+        assert row["bytes_moved"] > 168 * row["particles"] + 196 * row["unknowns"]
+    assert dam["rows"][2]["simulated_seconds"] > dam["rows"][0]["simulated_seconds"] > 0
+
+
+def test_a_row_of_liquid_is_what_a_simulation_does(dam):
+    simulation = Simulation(benchmark.dam_break(12))
+    reports = [simulation.step() for _ in range(benchmark.WARM_STEPS + 5)][benchmark.WARM_STEPS :]
+    row = dam["rows"][2]
+    assert row["particles"] == len(simulation.state.particles.position)
+    assert row["unknowns"] == np.median([report.solves[0].unknowns for report in reports])
+    assert row["iterations"] == np.median([report.solves[0].iterations for report in reports])
+    assert row["simulated_seconds"] == pytest.approx(sum(report.dt for report in reports))
+    assert list(row["seconds"]) == [*reports[0].seconds, "other", "total"]
+
+
+def test_one_step_is_its_stages_and_takes_the_memory_of_its_particles_twice():
+    """Medians of several do not add up. 24 bytes of a particle are in the state, and again while it is sorted."""
+    row = benchmark.liquid(benchmark.liquid_ladder("dam-break", benchmark.dam_break, [40], 1))["rows"][0]
+    *stages, total = row["seconds"].values()
+    assert sum(stages) == pytest.approx(total)
+    assert row["fastest"] == total
+    assert row["bytes_per_particle"] > 48
+
+
+def test_bytes_of_a_step_are_those_of_the_documentation(request):
+    text = (request.config.rootpath / "docs" / "benchmarks.md").read_text()
+    for words, advection in (("FLIP", "flip"), ("semi-Lagrangian", "semi-lagrangian")):
+        particle, cell = benchmark.step_traffic(advection)
+        assert f"| all, {words} | {particle} | {cell} |" in text
+    flip, apic = (benchmark.step_traffic(advection) for advection in ("flip", "apic"))
+    assert apic[0] - flip[0] == 4 * 36 - 12  # the gradient sorted, read and written, but no velocity of its own
+    assert apic[1] == flip[1]
+
+
+def test_growth_is_of_the_time_per_cell():
+    rows = [{"cells": n, "nanoseconds_per_cell": t} for n, t in ((32, 9.0), (64, 4.0), (128, 3.0), (192, 5.0))]
+    assert _growth(rows) == {"128": 0.75, "192": 1.25}
+    assert _growth(rows[2:]) == {}
+
+
+def test_results_of_liquid_are_told_and_drawn(dam, tmp_path):
+    assert json.loads(json.dumps(dam)) == dam
+    grown = dam | {"ratios": {"time_per_cell_over_64": {"128": 1.1, "192": 1.3}}}
+    console = Console(file=open(os.devnull, "w"), record=True, width=140)  # noqa: SIM115
+    console.print(benchmark.liquid_table(dam), benchmark.liquid_stages_table(dam), *benchmark.liquid_summary(grown))
+    text = console.export_text()
+    assert "…" not in text
+    for stage in dam["rows"][0]["seconds"]:
+        assert stage in text
+    assert "at 192³: 1.30 times that at 64³; it should be at most 1.25" in text
+    bench.draw_liquid(dam, tmp_path / "liquid.png")
+    assert (tmp_path / "liquid.png").stat().st_size > 10_000
+
+
+def test_a_liquid_that_dies_is_named():
+    case = benchmark.LiquidCase("dam-break", 16, None, 1)
+    with pytest.raises(OSError, match="dam-break 16³ did not finish: "):
+        benchmark.liquid([case])
 
 
 @pytest.mark.slow

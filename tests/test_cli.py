@@ -172,6 +172,19 @@ def test_bench_writes_json_and_plot(folder, capsys):
     assert not list(folder.glob(".*"))
 
 
+def test_bench_liquid_writes_json_and_plot(folder, capsys):
+    line = "bench liquid --scene sphere --cells 12 --steps 2 --json a.json --plot a.png"
+    assert main(line.split()) == 0
+    result = json.loads((folder / "a.json").read_text())
+    assert (result["scene"], result["advection"]) == ("sphere", "semi-lagrangian")
+    assert [(row["cells"], row["steps"]) for row in result["rows"]] == [(12, 2)]
+    assert (folder / "a.png").exists()
+    out = capsys.readouterr().out
+    assert "one step of sphere" in out
+    assert out.endswith("wrote a.json\nwrote a.png\n")
+    assert not list(folder.glob(".*"))
+
+
 @pytest.mark.parametrize("arguments", ["gallery", "--help", "run nowhere.py"])
 def test_output_nobody_reads_ends_quietly(arguments, folder):
     reading, writing = os.pipe()
@@ -235,6 +248,14 @@ MISTAKES = {
     "no directory for startup": ("bench startup --json nowhere/a.json", "nowhere"),
     "a directory as file": ("bench startup --json .", "is a directory"),
     "plot without an ending": ("bench pressure --plot scaling", "scaling.png"),
+    "liquid on too few cells": ("bench liquid --cells 16,7", "cells=7", "from 8 to 1024"),
+    "liquid on too many cells": ("bench liquid --cells 1025", "cells=1025"),
+    "liquid on cells as text": ("bench liquid --cells 32,many", "'32,many'"),
+    "unknown liquid": ("bench liquid --scene spere", "--scene", "'spere'", "sphere"),
+    "no steps": ("bench liquid --steps 0", "steps=0", "from 1"),
+    "steps as text": ("bench liquid --steps few", "--steps", "'few'"),
+    "no directory for liquid": ("bench liquid --plot nowhere/a.png", "nowhere"),
+    "plot of liquid without an ending": ("bench liquid --plot growth", "growth.png"),
     "no command": ("", "COMMAND"),
 }
 
@@ -588,7 +609,8 @@ def test_finer_grids_take_more_steps():
 
 
 def test_help_teaches_by_example(capsys):
-    for line in ("--help", "run --help", "render --help", "first-step --help", "bench pressure --help"):
+    commands = ("", "run ", "render ", "first-step ", "bench pressure ", "bench liquid ")
+    for line in (f"{command}--help" for command in commands):
         with pytest.raises(SystemExit) as stop:
             main(line.split())
         assert stop.value.code == 0

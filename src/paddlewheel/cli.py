@@ -96,7 +96,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 _COMMANDS = ("run", "render", "gallery", "check", "first-step", "bench")
-_BENCHMARKS = ("pressure", "startup")
+_BENCHMARKS = ("pressure", "liquid", "startup")
 
 
 def _checked_names(arguments: list[str]) -> list[str]:
@@ -239,6 +239,8 @@ def _add_bench(commands) -> None:
     pressure.add_argument("--plot", type=Path, metavar="FILE", help="draw time and iterations against unknowns there")
     pressure.set_defaults(command=bench.pressure)
 
+    _add_liquid(kinds)
+
     start = kinds.add_parser(
         "startup",
         help="the first use after an install, and the next process",
@@ -246,3 +248,34 @@ def _add_bench(commands) -> None:
     )
     start.add_argument("--json", type=Path, metavar="FILE", help="write both times there")
     start.set_defaults(command=bench.startup)
+
+
+def _add_liquid(kinds) -> None:
+    parser = kinds.add_parser(
+        "liquid",
+        help="the time step of a liquid on a ladder of grids",
+        description="Time the steps of a liquid, stage by stage, and measure its memory on a ladder of grids. It is a\n"
+        "dam break, FLIP with 8 particles per cell, 4 million at 128 cells; or liquid in a hollow sphere,\n"
+        "the gallery's liquid-in-sphere, semi-Lagrangian. docs/benchmarks.md says how it is measured.",
+        epilog="""examples:
+  paddlewheel bench liquid --json liquid.json --plot liquid.png
+  paddlewheel bench liquid --cells 32,64                 only the smaller grids: seconds
+  paddlewheel bench liquid --scene sphere --steps 20""",
+    )
+    ladders = "; ".join(f"{name}: {','.join(map(str, ladder.cells))}" for name, ladder in bench.LIQUIDS.items())
+    parser.add_argument(
+        "--scene", choices=bench.LIQUIDS, default="dam-break", help="what is simulated (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--cells", type=_cells, metavar="N,N,…", help=f"along each side of the cube (default: {ladders})"
+    )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=benchmark.STEPS,
+        metavar="N",
+        help=f"that are timed, after {benchmark.WARM_STEPS} that are not (default: %(default)d)",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw time, stages and memory against the grid there")
+    parser.set_defaults(command=bench.liquid)

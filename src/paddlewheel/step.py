@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.grid.centroid import interpolate, open_centroids
+from paddlewheel.grid.centroid import open_centroids
 from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.measure import Solids, liquid_distance, measure
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
+from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, volume_seen
 from paddlewheel.physics.surface import liquid_volume, surface_distance
@@ -21,8 +22,10 @@ from paddlewheel.sources import Sources
 from paddlewheel.types import Boundary, Faces, Particles, State, StepReport
 
 WAVES = 0.7  # a step lasts at most this × √(h/g): the shortest waves a grid can hold go unstable at 1.1
+FARTHEST_APART = 2.0  # cells by which neighbours a cell apart may part in a step
 FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to keep their density
 SHIFT_RATE = 0.5  # part of an error of density that one step mends
+MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
 HARDLY_OPEN = 0.1  # w of a face whose velocity no particle should get: it is that of a nozzle
 
 
@@ -44,21 +47,27 @@ class Stepper:
         self.solids.push_out(particles.position, boundary, 0.0)
         particles, first = sorted_by_cell(grid, particles)
         phi, _ = self._surface(particles, first, boundary)
-        velocity, known = self._from_particles(particles, first)
+        velocity, _ = self._from_particles(particles, first)
+        velocity, known, *_ = self._projected(velocity, phi, boundary, 1.0)  # solids may move from the start
         velocity = self._settled(velocity, known, boundary)
-        return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles, grid.zeros_faces())
+        return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles)
 
     def boundary(self, time: float) -> Boundary:
         """The solids at a time [s], measured into arrays."""
         return self.solids.measure(time)
 
     def limit(self, state: State) -> float:
-        """The largest step [s]: the fastest liquid or solid crosses `cfl` cells, and waves stay stable."""
-        fastest = max(_largest(u) for u in state.velocity)
+        """The largest step [s].
+
+        The fastest liquid or solid crosses `cfl` cells, what is a cell apart parts
+        by FARTHEST_APART, and waves stay stable.
+        """
+        fastest, steepest = rates(self.grid, state.velocity, state.phi)
         if self.solids.moving:
-            fastest = max(fastest, *(_largest(u) for u in self.boundary(state.time).velocity))
+            fastest = max(fastest, *(float(np.abs(u).max()) for u in self.boundary(state.time).velocity))
         g = math.hypot(*self.scene.gravity)
         limits = [self.scene.method.cfl * self.grid.h / fastest] if fastest else []
+        limits += [FARTHEST_APART / steepest] if steepest else []
         limits += [WAVES * math.sqrt(self.grid.h / g)] if g else []
         return min(limits, default=math.inf)
 
@@ -66,16 +75,15 @@ class Stepper:
         """The state dt [s] later, and what happened. The old one loses its arrays: they are a third of the memory."""
         scene, grid, method = self.scene, self.grid, self.scene.method
         now, number, clock = state.time + dt, state.steps + 1, _Clock()
-        flow, pressure, particles, shift = state.release()
+        flow, pressure, particles = state.release()
 
         boundary = self.boundary(now)
         clock.stop("solids")
 
-        way = {"open_sides": scene.open_sides, "centroids": self._centroids(boundary)}
-        # Not in one go: after a few cells' way the shift would be that of other particles.
-        move(grid, particles.position, shift, boundary, 1.0, stages=1, **way)
-        del shift
-        stuck = move(grid, particles.position, flow, boundary, dt, **way)
+        # Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
+        # way through it, by the midpoint rule say, and gather. For the volume that loses the last step has made room.
+        way = {"centroids": self._centroids(boundary), "stages": 1}
+        stuck = move(grid, particles.position, flow, boundary, dt, open_sides=scene.open_sides, **way)
         self.solids.push_out(particles.position, boundary, now)
         clock.stop("move")
 
@@ -87,8 +95,6 @@ class Stepper:
 
         phi, crowding = self._surface(particles, first, boundary)
         clock.stop("surface")
-        particles, first = self._reseeded(particles, first, phi, boundary, flow, number, now)
-        clock.stop("reseed")
 
         if method.advection == "semi-lagrangian":
             old = semi_lagrangian(grid, flow, dt)
@@ -100,10 +106,9 @@ class Stepper:
         velocity = self._forced(old, phi, now, dt)
         clock.stop("forces")
 
-        projection = project(
-            grid, velocity, phi, self.sources.opened(boundary), dt,
-            density=scene.density, solver=method.solver, tolerance=method.tolerance, start=pressure,
-            surface_pressure=self._surface_pressure(phi, now), excess=SHIFT_RATE * crowding,
+        projection = self._projected(
+            velocity, phi, boundary, dt,
+            start=pressure, surface_pressure=self._surface_pressure(phi, now),
         )  # fmt: skip
         clock.stop("pressure")
 
@@ -114,15 +119,20 @@ class Stepper:
         particles = to_particles(grid, particles, velocity, old, kept)
         clock.stop("gather")
 
-        shift = self._limited(projection.shift, projection.known)
+        excess = np.clip(SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, dt), -MOST_SPREAD, MOST_SPREAD)
+        shift, spread = projection.spread(excess)
+        move(grid, particles.position, self._limited(shift, projection.known), boundary, 1.0, **way)
+        reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number)
+        self.solids.push_out(particles.position, boundary, now)
         clock.stop("density")
+
         worst, energy = audit(grid, projection.velocity, phi, self.sources.opened(boundary), scene.density)
         report = StepReport(
             dt, 1, worst, liquid_volume(phi, boundary.phi, grid.h), energy, inflow, outflow,
-            self._warnings(stuck, projection), projection.solves, clock.seconds,
+            self._warnings(stuck, projection), [projection.info, spread], clock.seconds,
         )  # fmt: skip
         clock.stop("report")
-        return State(now, number, velocity, projection.pressure, phi, particles, shift), report
+        return State(now, number, velocity, projection.pressure, phi, particles), report
 
     def _fill(self) -> Particles:
         """Particles in the liquids where no solid is, each with its liquid's velocity."""
@@ -176,16 +186,6 @@ class Stepper:
             self._measured = boundary.phi, volume_seen(boundary.phi)
         return self._measured[1]
 
-    def _reseeded(self, particles, first, phi, boundary, velocity, number, time):
-        def flow(points):
-            return interpolate(self.grid, velocity, points)
-
-        kept = reseed(self.grid, particles, first, phi, boundary.phi, flow, per_cell=self.per_cell, number=number)
-        if kept is particles:
-            return particles, first
-        self.solids.push_out(kept.position, boundary, time)  # the edge of a solid may be in a cell between its nodes
-        return sorted_by_cell(self.grid, kept)
-
     def _from_particles(self, particles, first) -> tuple[Faces, Faces]:
         """The velocity that particles give the faces, and the faces any of them reaches."""
         velocity, weight = to_faces(self.grid, particles, first)
@@ -210,6 +210,13 @@ class Stepper:
             return 0.0
         points = self.grid.cell_points().reshape(-1, 3)
         return sum(np.asarray(item.f(points, time), float) for item in items).reshape(phi.shape)
+
+    def _projected(self, velocity, phi, boundary, dt, **given) -> Projection:
+        scene, method = self.scene, self.scene.method
+        return project(
+            self.grid, velocity, phi, self.sources.opened(boundary), dt,
+            density=scene.density, solver=method.solver, tolerance=method.tolerance, **given,
+        )  # fmt: skip
 
     def _limited(self, shift, known) -> Faces:
         """A displacement no farther than particles may go, and a little beyond the surface."""
@@ -265,11 +272,6 @@ class _Clock:
         now = time.perf_counter()
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now
-
-
-def _largest(field: np.ndarray) -> float:
-    """max |field|, without a copy."""
-    return max(float(field.max()), -float(field.min()))
 
 
 def _beside_liquid(phi, axis) -> np.ndarray:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from paddlewheel.physics.seeding import DEEP, density_error, reseed, seed, volume_seen
-from paddlewheel.types import Grid, Particles
+from paddlewheel.physics.seeding import CROWDED, SCATTER, density_error, reseed, seed, volume_seen
+from paddlewheel.types import Grid
 
 CUBE = Grid((8, 6, 4), 0.5)
 FLAT = Grid((8, 6, 1), 0.5)
@@ -106,53 +106,76 @@ def test_a_number_per_cell_that_fills_no_lattice_is_refused(grid, per_cell):
         seed(grid, everywhere, per_cell=per_cell)
 
 
-def still(points):
-    return np.zeros_like(points)
+def spot(grid, at, count, per_cell=8):
+    """Even particles, and so many more on one spot [m], in the order of cells."""
+    even = seed(grid, everywhere, per_cell=per_cell)
+    return in_order(grid, np.concatenate([even, np.tile(np.float32(at), (count, 1))]))
 
 
 def test_reseeding_leaves_an_even_liquid_alone():
     position, first = in_order(CUBE, seed(CUBE, everywhere))
-    particles = Particles.at(position, 1.0)
-    after = reseed(CUBE, particles, first, np.full(CUBE.shape, -5.0), OPEN, still)
-    assert after is particles
+    before = position.copy()
+    reseed(CUBE, position, first, OPEN)
+    assert np.array_equal(position, before)
 
 
-def test_crowds_without_holes_are_left_alone():
-    """The number of particles is the volume of the liquid: none may be lost."""
-    particles, first = crowded_liquid(100, [])
-    after = reseed(CUBE, particles, first, np.full(CUBE.shape, -5.0), OPEN, still, number=1)
-    assert after is particles
+@pytest.mark.parametrize(("grid", "per_cell"), [(CUBE, 8), (FLAT, 4)], ids=["3-D", "2-D"])
+def test_a_crowd_is_scattered_around_and_nothing_else_moves(grid, per_cell):
+    """As many as are too many go, evenly to both sides, and along z only in 3-D."""
+    at = np.array([1.7, 1.3, 0.5 * grid.h * grid.shape[2]], np.float32)
+    position, first = spot(grid, at, 1000, per_cell)
+    before = position.copy()
+    reseed(grid, position, first, np.full(grid.node_shape, 9.0, np.float32), per_cell=per_cell, number=3)
+    moved = np.any(position != before, axis=1)
+    crowd = cells_of(grid, before) == cells_of(grid, at[None])[0]
+    assert np.all(crowd[moved])
+    assert moved.sum() == crowd.sum() - CROWDED * per_cell
+    way = (position - before)[moved] / grid.h
+    axes = slice(2 if grid.is_2d else 3)
+    assert np.abs(way).max() <= SCATTER
+    assert np.abs(way[:, axes].mean(axis=0)).max() < 4 * SCATTER / np.sqrt(3 * len(way))
+    assert way[:, axes].std(axis=0) == pytest.approx(SCATTER / np.sqrt(3), rel=0.1)
+    assert np.all(way[:, 2] == 0) == grid.is_2d
 
 
-def crowded_liquid(crowd, holes):
-    """Even particles but for `holes`, and so many more in cell 0; each has its position as velocity."""
-    position = seed(CUBE, everywhere)
-    position = position[~np.isin(cells_of(CUBE, position), holes)]
-    more = np.random.default_rng(1).random((crowd, 3)).astype(np.float32) * CUBE.h
-    position, first = in_order(CUBE, np.concatenate([position, more]))
-    return Particles.at(position, position, affine=True), first
+def test_a_crowd_parts_in_a_few_turns():
+    """A hundred times as many in a cell as there should be, and hardly twice as many after eight turns."""
+    grid = Grid((16, 16, 16), 0.5)
+    position, first = spot(grid, (4.2, 4.1, 3.9), 800)
+    for number in range(8):
+        reseed(grid, position, first, np.full(grid.node_shape, 9.0, np.float32), number=number)
+        position, first = in_order(grid, position)
+    assert np.diff(first).max() <= 3 * CROWDED * 8
 
 
-@pytest.mark.parametrize(("crowd", "filled"), [(11, 3), (100, 4)])
-def test_crowds_fill_holes_deep_in_the_liquid_and_outside_solids(crowd, filled):
-    """Cells (1, 1, 1) deep and open, (5, 1, 1) near the surface, (3, 3, 1) cut by a solid."""
-    holes = [np.ravel_multi_index(at, CUBE.shape) for at in ((1, 1, 1), (5, 1, 1), (3, 3, 1))]
-    particles, first = crowded_liquid(crowd, holes)
-    phi = np.full(CUBE.shape, -1.1 * DEEP * CUBE.h)
-    phi[5, 1, 1] = -0.9 * DEEP * CUBE.h
-    solid = OPEN.copy()
-    solid[3, 3, 1] = -0.1
-    after = reseed(CUBE, particles, first, phi, solid, lambda points: -2 * points, number=4)
-    n = len(particles.position)
-    assert len(after.position) == len(after.affine) == n
-    before, count = np.bincount(cells_of(CUBE, particles.position)), np.bincount(cells_of(CUBE, after.position))
-    assert count[0] == before[0] - filled
-    assert np.array_equal(np.delete(count, [0, holes[0]]), np.delete(before, [0, holes[0]]))
-    assert np.array_equal(cells_of(CUBE, after.position[n - filled :]), np.full(filled, holes[0]))
-    assert after.velocity[n - filled :] == pytest.approx(-2 * after.position[n - filled :])
-    assert np.array_equal(after.velocity[: n - filled], after.position[: n - filled])
-    other = reseed(CUBE, particles, first, phi, solid, lambda points: -2 * points, number=5)
-    assert not np.array_equal(other.position, after.position)
+def test_a_crowd_stays_on_its_side_of_a_wall_and_in_the_domain():
+    """The wall is a cell thick; the crowd is in a corner between it and two sides."""
+    x = np.arange(CUBE.node_shape[0])[:, None, None] * CUBE.h
+    wall = np.broadcast_to(np.abs(x - 1.5) - 0.25, CUBE.node_shape).astype(np.float32)
+    position, first = in_order(CUBE, np.tile(np.float32([1.1, 0.1, 0.1]), (500, 1)))
+    for number in range(5):
+        reseed(CUBE, position, first, wall, number=number)
+        assert np.all(position > 0)
+        assert np.all(position[:, 0] <= 1.25)
+    assert np.unique(position[:, 0]).size > 400
+
+
+def test_where_a_crowd_goes_depends_on_the_number_alone(on_threads):
+    def scattered(number):
+        position, first = spot(CUBE, (1.7, 1.3, 1.0), 300)
+        reseed(CUBE, position, first, OPEN, number=number)
+        return position
+
+    assert np.array_equal(on_threads(1, scattered, 1), on_threads(2, scattered, 1))
+    assert not np.array_equal(scattered(1), scattered(2))
+
+
+def test_ranges_or_solids_of_another_grid_are_refused():
+    position, first = in_order(CUBE, seed(CUBE, everywhere))
+    with pytest.raises(ValueError, match="first has 191 cells"):
+        reseed(CUBE, position, first[1:], OPEN)
+    with pytest.raises(ValueError, match="expected values at nodes"):
+        reseed(CUBE, position, first, OPEN[1:])
 
 
 @pytest.mark.parametrize("grid", [CUBE, FLAT], ids=["3-D", "2-D"])

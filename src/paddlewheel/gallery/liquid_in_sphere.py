@@ -17,7 +17,7 @@ FRAMES = 60  # what a check simulates
 CENTER, RADIUS = (0.5, 0.5, 0.5), 0.4  # [m]
 
 
-def scene(cells: int = 32, advection: str = "semi-lagrangian", weights: str = "area", cfl: float = 1.0) -> Scene:
+def scene(cells: int = 32, advection: str = "semi-lagrangian", weights: str = "area", cfl: float = 5.0) -> Scene:
     """A unit cube, solid but for a sphere, whose half x > 0.5 is liquid."""
     room = Sphere(CENTER, RADIUS)
     return Scene(

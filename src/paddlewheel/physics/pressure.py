@@ -24,6 +24,7 @@ side itself.
 """
 
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -50,8 +51,8 @@ class Projection(NamedTuple):
     seconds   of assembly, set-up, solve and update
     lost      volume [m³] that each closed region had to lose in the step, because
               its walls moved in (positive) or out (negative); empty if there is none
-    shift     displacement [m] on faces that undoes the excess; None if none was given
-    solves    how every solve went, the one of the pressure first
+    spread    spread(excess): the displacement [m] on faces that makes room for a relative excess of
+              volume in each cell, which is not in more than SPREAD_TOLERANCE of it; and how that solve went
     """
 
     velocity: Faces
@@ -60,8 +61,7 @@ class Projection(NamedTuple):
     info: SolveInfo
     seconds: dict[str, float]
     lost: np.ndarray
-    shift: Faces | None
-    solves: list[SolveInfo]
+    spread: Callable[[np.ndarray], tuple[Faces, SolveInfo]]
 
 
 def project(
@@ -76,14 +76,12 @@ def project(
     solver: str = "multigrid",
     tolerance: float = 1e-6,
     start: np.ndarray | None = None,
-    excess: np.ndarray | None = None,
 ) -> Projection:
     """Make the liquid's velocity divergence-free and tangential to the solids.
 
     phi is the liquid's level set at centres [m], extended into the solids;
     surface_pressure [Pa] a number or a field at centres; start a pressure to
-    begin from, such as the last step's. excess is the relative surplus of
-    particles in each cell, for which Projection.shift makes room.
+    begin from, such as the last step's.
     """
     began = time.perf_counter()
     pressed, ghosted = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
@@ -116,17 +114,17 @@ def project(
         "solve": info.seconds,
         "update": time.perf_counter() - solved,
     }
-    shift, solves = None, [info._replace(seconds=prepared.seconds + info.seconds)]
-    if excess is not None:
-        began = time.perf_counter()
+
+    def spread(excess: np.ndarray) -> tuple[Faces, SolveInfo]:
         rhs = np.float32(grid.h**2) * excess
         rhs = rhs if regions is None else regions.centred(rhs)
-        psi, spread = prepared.solve(rhs, tolerance=SPREAD_TOLERANCE, name="density")
+        psi, info = prepared.solve(rhs, tolerance=SPREAD_TOLERANCE, name="density")
         shift = grid.zeros_faces()
         _update(shift, known, shift, boundary.open, psi, ghosted, 1 / grid.h)
-        solves.append(spread)
-        seconds["density"] = time.perf_counter() - began
-    return Projection(projected, known, pressure, solves[0], seconds, lost, shift, solves)
+        return shift, info
+
+    info = info._replace(seconds=prepared.seconds + info.seconds)
+    return Projection(projected, known, pressure, info, seconds, lost, spread)
 
 
 def assemble(

@@ -1,21 +1,23 @@
 """How many particles there are: filling a region with them, keeping their number in bounds, and its error."""
 
-import itertools
 import math
 from collections.abc import Callable
 
 import numpy as np
 
 from paddlewheel.grid.fractions import box_fraction
+from paddlewheel.grid.sample import node_value
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.types import Grid, Particles
+from paddlewheel.types import Grid
 
-__all__ = ["DEEP", "density_error", "enclose_crowds", "reseed", "seed", "volume_seen"]
+__all__ = ["CROWDED", "SCATTER", "density_error", "enclose_crowds", "reseed", "seed", "volume_seen"]
 
-DEEP = 1.5  # cells below the surface from which on a cell without particles is a hole and not a bubble
+CROWDED = 2.0  # times the number of particles that a cell should have
+SCATTER = 1.5  # cells that a particle of a crowd goes along each axis, at most
 DOUBT = 0.05  # cells by which φ may lie above what the density of particles says
 _NOISE = 0.1  # relative excess that even particles have by chance, about their rms
 _LEAST_SEEN = 0.1  # part of a cell; a density in less than that says nothing
+_STRIDES = 8  # of that way, each so short that it cannot pass through a wall one cell thick
 _CHUNK = 1 << 20  # points that are looked at together, so that memory stays low
 
 _ORDER, _OFFSET, _CROWD = range(3)  # what a random number is for
@@ -56,80 +58,48 @@ def seed(
 
 
 def reseed(
-    grid: Grid,
-    particles: Particles,
-    first: np.ndarray,
-    phi: np.ndarray,
-    solid: np.ndarray,
-    velocity: Callable[[np.ndarray], np.ndarray],
-    *,
-    per_cell: int = 8,
-    number: int = 0,
-) -> Particles:
-    """The particles, some of those that crowd a cell moved into holes of the liquid.
+    grid: Grid, position: np.ndarray, first: np.ndarray, solid: np.ndarray, *, per_cell: int = 8, number: int = 0
+) -> None:
+    """Scatter what is more than CROWDED × per_cell in a cell, in place: on one spot no flow parts particles.
 
-    A cell with more than 2 per_cell is crowded and can give the rest, chosen at
-    random. One that lies in no solid (its distance `solid` [m] at nodes), deeper
-    than DEEP cells below the surface (phi [m] at centres), and has less than a
-    quarter of per_cell, is a hole and takes up to half of it. What is moved gets
-    velocity(points (n, 3)) [m/s] and no gradient, and comes last: the order of
-    cells is the caller's to restore. None is made or lost, because the number of
-    particles is the volume of the liquid.
+    Each goes SCATTER cells at most along each axis, straight on until it would
+    meet a solid (its distance `solid` [m] at nodes) or a side of the domain. None
+    is made or lost, because their number is the volume of the liquid. Making room
+    around a crowd instead would leave a bubble there, long before the crowd parts.
 
-    first is the range of each cell's particles, (nx ny nz + 1,); `number` should
-    differ from step to step.
+    position [m], (n, 3) float32, in the order of cells; first is the range of
+    each cell's particles, (nx ny nz + 1,); `number` should differ from step to step.
     """
-    count = np.diff(first)
-    if len(count) != math.prod(grid.shape) or first[-1] != len(particles.position):
-        raise ValueError(f"first has {len(count)} cells and {first[-1]} particles: expected those of the grid")
-    crowded = np.flatnonzero(count > 2 * per_cell)
-    if not len(crowded):
-        return particles
-    points = _holes(grid, count, phi, solid, per_cell, number)
-    surplus = _surplus(count, first, crowded, 2 * per_cell, number)
-    moved = min(len(points), len(surplus))
-    if moved == 0:
-        return particles
-    points = points[np.sort(_shuffled(len(points), number)[:moved])]
-    keep = np.ones(len(particles.position), bool)
-    keep[surplus[_shuffled(len(surplus), number)[:moved]]] = False
-    return particles.take(keep).joined(Particles.at(points, velocity(points), affine=len(particles.affine) > 0))
+    if first.shape != (math.prod(grid.shape) + 1,) or first[-1] != len(position):
+        raise ValueError(f"first has {len(first) - 1} cells and {first[-1]} particles: expected those of the grid")
+    if solid.shape != grid.node_shape:
+        raise ValueError(f"solid of shape {solid.shape}: expected values at nodes, {grid.node_shape}")
+    _scatter(position, first, np.require(solid, np.float32, "CAW"), grid.h, round(CROWDED * per_cell), number)
 
 
-def _holes(grid, count, phi, solid, per_cell, number) -> np.ndarray:
-    """Points at which holes lack particles."""
-    hole = (count.reshape(grid.shape) < per_cell / 4) & (phi < -DEEP * grid.h)
-    if not hole.any():
-        return np.empty((0, 3))
-    for corner in itertools.product((slice(-1), slice(1, None)), repeat=3):
-        hole &= solid[corner] > 0
-    cells = np.stack(np.nonzero(hole), axis=1)
-    points = _jittered(grid, cells, _boxes_along_side(grid, per_cell), per_cell, number)
-    wanted = max(1, per_cell // 2) - count[hole.reshape(-1)]
-    return points[_random_ranks(np.arange(len(points)) // per_cell, number) < np.repeat(wanted, per_cell)]
+@kernel
+def _scatter(position, first, solid, h, most, number):
+    ni, nj, nk = solid.shape
+    for cell in prange(len(first) - 1):
+        for p in range(first[cell] + most, first[cell + 1]):
+            x, y, z = position[p, 0] / h, position[p, 1] / h, position[p, 2] / h
+            which = 3 * np.int64(p - first[cell])
+            dx = _stride(cell, which, number)
+            dy = _stride(cell, which + 1, number)
+            dz = 0.0 if nk == 2 else _stride(cell, which + 2, number)
+            for _ in range(_STRIDES):
+                to_x, to_y, to_z = x + dx, y + dy, z + dz
+                inside = 0.0 < to_x < ni - 1.0 and 0.0 < to_y < nj - 1.0 and 0.0 < to_z < nk - 1.0
+                if not inside or node_value(solid, to_x, to_y, to_z) <= 0.0:
+                    break
+                x, y, z = to_x, to_y, to_z
+            position[p, 0], position[p, 1], position[p, 2] = x * h, y * h, z * h
 
 
-def _surplus(count, first, crowded, most, number) -> np.ndarray:
-    """The particles beyond `most` in each crowded cell, chosen at random."""
-    cell = np.repeat(crowded, count[crowded])
-    within = np.arange(len(cell)) - np.repeat(np.cumsum(count[crowded]) - count[crowded], count[crowded])
-    return (first[cell] + within)[_random_ranks(cell, number) >= most]
-
-
-def _shuffled(n: int, number: int) -> np.ndarray:
-    """The numbers below n in random order."""
-    return np.argsort(_random_ranks(np.zeros(n, np.int64), number))
-
-
-def _random_ranks(group: np.ndarray, number: int) -> np.ndarray:
-    """A random rank of each item among those of its group, from 0; groups are in order."""
-    key = np.empty(len(group), np.uint64)
-    _random_keys(key, group, number)
-    order = np.lexsort((key, group))
-    start = np.searchsorted(group, group)
-    rank = np.empty(len(group), np.int64)
-    rank[order] = np.arange(len(group)) - start
-    return rank
+@kernel(parallel=False)
+def _stride(cell, which, number):
+    """A part of a random way along one axis [cells]."""
+    return SCATTER / _STRIDES * (2.0 * _random(cell, which, number, _CROWD) - 1.0)
 
 
 def _boxes_along_side(grid, per_cell) -> int:
@@ -188,12 +158,6 @@ def _shuffle(order, cell, which, number):
     for n in range(len(order) - 1, 0, -1):
         m = int(_random(cell, which * len(order) + n, number, _ORDER) * (n + 1))
         order[n], order[m] = order[m], order[n]
-
-
-@kernel
-def _random_keys(key, group, number):
-    for n in prange(len(key)):
-        key[n] = _hash(group[n], n, number, _CROWD)
 
 
 @kernel(parallel=False)

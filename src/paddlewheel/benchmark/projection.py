@@ -1,28 +1,25 @@
-"""How fast and how large: the pressure solve on a ladder of grids, and the first use after an install.
+"""The pressure solve on a ladder of grids, and the first use after an install."""
 
-Every case runs in a process of its own, so that its peak memory is its own.
-docs/benchmarks.md says what each figure means.
-"""
-
-import contextlib
-import json
-import os
-import platform
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from rich import box
 from rich.table import Table
 
-from paddlewheel.kernel import compile_seconds, kernel, prange, threads
+from paddlewheel.benchmark.machine import (
+    checked_cells,
+    forget_peak,
+    in_process,
+    load,
+    machine,
+    peak_bytes,
+    remarks,
+    triad_bandwidth,
+)
+from paddlewheel.kernel import compile_seconds
 from paddlewheel.measure import measure
 from paddlewheel.physics.pressure import assemble, project
 from paddlewheel.scene import SOLVERS, Solid
@@ -35,7 +32,6 @@ CELLS = (32, 64, 96, 128, 160, 192)
 MOST_MIC = 128  # cells: above, MIC(0) takes minutes and says nothing new
 STAGES = ("assembly", "set-up", "solve", "update")
 STARTUP_CELLS = 32
-BUSY = 0.5  # load average above which something else is running
 
 LEVEL = 0.3935  # of the surface [m]: 459 thousand unknowns at 128³
 STEP = 0.01  # [s]
@@ -81,12 +77,7 @@ class Case(NamedTuple):
 
 def ladder(cells: Iterable[int] = CELLS, solver: str | None = None, tolerance: float = 1e-6) -> list[Case]:
     """The cases of a benchmark: one solver on every grid, or both, MIC(0) on the smaller ones."""
-    cells = tuple(cells)
-    if not cells:
-        raise ValueError("cells is empty: expected whole numbers from 8 to 1024")
-    for n in cells:
-        if not 8 <= n <= 1024:
-            raise ValueError(f"cells={n}: expected whole numbers from 8 to 1024")
+    cells = checked_cells(cells)
     if not 0 < tolerance < 1:
         raise ValueError(f"tolerance={tolerance!r}: expected a number between 0 and 1")
     if solver is not None:
@@ -101,13 +92,12 @@ def pressure(cases: list[Case], progress: Callable[[list], Iterable] = iter) -> 
 
     `progress(cases)` yields the cases one by one and may show how far it is.
     """
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    rows = [_in_process("run_case", *case) for case in progress(cases)]
-    triad = float(np.median([row["triad"] for row in rows]))
+    before = load()
+    rows = [in_process(run_case, *case) for case in progress(cases)]
     return {
         "benchmark": "pressure",
         "tolerance": cases[0].tolerance,
-        "machine": _machine() | {"triad": triad, "load": load},
+        "machine": machine(rows, before),
         "rows": rows,
         "ratios": _ratios(rows),
     }
@@ -118,11 +108,11 @@ def run_case(cells: int, solver: str, tolerance: float) -> dict:
     _project(16, solver, tolerance)  # compiles, or loads, every kernel
     compiling = compile_seconds()
     case = scene(cells)
-    measured = _peak_bytes()
-    _forget_peak()
-    held = _peak_bytes()
+    measured = peak_bytes()
+    forget_peak()
+    held = peak_bytes()
     projection = project(*case, solver=solver, tolerance=tolerance)
-    grown = _peak_bytes() - held
+    grown = peak_bytes() - held
 
     for _ in range(_WARM):
         project(*case, solver=solver, tolerance=tolerance)
@@ -133,7 +123,7 @@ def run_case(cells: int, solver: str, tolerance: float) -> dict:
     seconds["total"] = float(np.median([sum(r.values()) for r in rounds]))
     fastest = float(min(sum(r.values()) for r in rounds))
 
-    peak = max(measured, _peak_bytes())  # before the triad takes its own memory
+    peak = max(measured, peak_bytes())  # before the triad takes its own memory
     info, triad = projection.info, triad_bandwidth()
     moved = info.unknowns * (info.iterations * traffic(solver, _plain_part(case)) + 2 * RESIDUAL_TRAFFIC)
     return {
@@ -169,31 +159,13 @@ def scene(cells: int) -> tuple:
     return grid, velocity, phi.astype(np.float32), measure(grid, solids), STEP
 
 
-def triad_bandwidth(size: int = 1 << 23, repetitions: int = 8) -> float:
-    """Bytes per second of a = b + s c in float64, 24 bytes an element: the best of a few."""
-    a, b, c = (np.full(size, value) for value in (0.0, 1.0, 2.0))
-    _triad(a[:16], b[:16], c[:16], 3.0)
-    best = np.inf
-    for _ in range(repetitions):
-        began = time.perf_counter()
-        _triad(a, b, c, 3.0)
-        best = min(best, time.perf_counter() - began)
-    return 24 * size / best
-
-
-@kernel
-def _triad(a, b, c, s):
-    for i in prange(a.shape[0]):
-        a[i] = b[i] + s * c[i]
-
-
 def startup(progress: Callable[[list], Iterable] = iter) -> dict:
     """Seconds of a process that must compile every kernel for one 32³ projection, and of the one after it."""
-    result = {"benchmark": "startup", "machine": _machine()}
+    result = {"benchmark": "startup", "machine": machine()}
     with tempfile.TemporaryDirectory(prefix="paddlewheel-") as cache:
         for name in progress(["first", "second"]):
             began = time.perf_counter()
-            inside = _in_process("first_use", environment={"NUMBA_CACHE_DIR": cache})
+            inside = in_process(first_use, environment={"NUMBA_CACHE_DIR": cache})
             result[name] = {"seconds": time.perf_counter() - began} | inside
     return result
 
@@ -234,18 +206,13 @@ def pressure_table(result: dict) -> Table:
 
 def pressure_summary(result: dict) -> list[str]:
     """The ratios in words, and what the machine is."""
-    machine, ratios, lines = result["machine"], result["ratios"], []
+    ratios, lines = result["ratios"], []
     for cells, ratio in ratios["mic_over_multigrid"].items():
         lines.append(f"{cells}³: multigrid is {ratio:.1f} times as fast as MIC(0)")
     growth = ratios["time_per_unknown_192_over_64"]
     if growth is not None:
         lines.append(f"time per unknown at 192³: {growth:.2f} times that at 64³")
-    lines.append(
-        f"{machine['processor']}, {machine['threads']} threads, triad {machine['triad'] / 1e9:.1f} GB/s; "
-        f"kernels compiled in {max(row['compile_seconds'] for row in result['rows']):.1f} s, not counted above"
-    )
-    if machine["load"] > BUSY:
-        lines.append(f"the machine was busy (load {machine['load']:.1f} at the start): times are too long")
+    lines += remarks(result)
     if not all(row["converged"] for row in result["rows"]):
         lines.append("! did not converge")
     return lines
@@ -264,22 +231,6 @@ def startup_table(result: dict) -> Table:
 
 def _project(cells, solver, tolerance):
     return project(*scene(cells), solver=solver, tolerance=tolerance)
-
-
-def _in_process(function: str, *arguments, environment=None) -> dict:
-    """The result of one of this module's functions, called in a new process."""
-    code = f"import json, sys; from paddlewheel.benchmark import {function} as f; "
-    code += "print(json.dumps(f(*json.loads(sys.argv[1]))))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, json.dumps(arguments)],
-        capture_output=True,
-        text=True,
-        env=os.environ | (environment or {}),
-    )
-    if done.returncode != 0:
-        last = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
-        raise OSError(f"{function}{arguments} did not finish: {last}")
-    return json.loads(done.stdout)
 
 
 def _true_residual(case, pressure) -> float:
@@ -313,32 +264,3 @@ def _ratios(rows) -> dict:
         "mic_over_multigrid": {str(n): total["mic", n] / total["multigrid", n] for n in both},
         "time_per_unknown_192_over_64": growth,
     }
-
-
-def _machine() -> dict:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return {
-        "processor": names[0] if names else platform.processor() or platform.machine(),
-        "threads": threads(),
-        "system": platform.system(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-    }
-
-
-def _forget_peak() -> None:
-    """Let the peak start again from what is held now, where the system allows it."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def _peak_bytes() -> int:
-    """Most memory this process has held [bytes] since the peak was last forgotten."""
-    status = Path("/proc/self/status")
-    if status.exists():  # unlike getrusage, without what the parent held when it started this process
-        return 1024 * next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

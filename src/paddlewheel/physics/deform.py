@@ -1,0 +1,113 @@
+"""How the flow stretches and turns what it carries: the gradient of its velocity."""
+
+import math
+
+import numpy as np
+
+from paddlewheel.grid.stencil import as_faces
+from paddlewheel.kernel import kernel, prange
+from paddlewheel.types import Faces, Grid
+
+__all__ = ["rates", "straight_loss"]
+
+
+def rates(grid: Grid, velocity: Faces, phi: np.ndarray) -> tuple[float, float]:
+    """The largest component of the velocity [m/s], and the largest |∇u| = √(Σ (∂u_a/∂x_b)²) in liquid cells [1/s]."""
+    velocity, phi = _checked(grid, velocity, phi)
+    planes = np.zeros((grid.shape[0] + 1, 2), np.float32)
+    _rates(planes, velocity, phi)
+    return float(planes[:, 0].max()), math.sqrt(planes[:, 1].max()) / grid.h
+
+
+def straight_loss(grid: Grid, velocity: Faces, phi: np.ndarray, dt: float) -> np.ndarray:
+    """The part of its volume that a liquid cell loses if all in it goes straight on for dt [s], float32.
+
+        1 − det(1 + Δt ∇u)  =  ½ Δt² tr(∇u ∇u)  + O(Δt³)     if ∇·u = 0
+
+    In strain, where ways converge, it is positive, in rotation negative. Beside
+    air, where ∇u is in part that of a velocity made up beyond the surface, 0.
+    """
+    velocity, phi = _checked(grid, velocity, phi)
+    loss = np.empty(grid.shape, np.float32)
+    _straight_loss(loss, velocity, phi, np.float32(0.5 * (dt / grid.h) ** 2))
+    return loss
+
+
+def _checked(grid, velocity, phi) -> tuple[Faces, np.ndarray]:
+    velocity, phi = as_faces(velocity, np.float32), np.require(phi, np.float32, "CAW")
+    if velocity.x.shape != grid.face_shape(0) or phi.shape != grid.shape:
+        raise ValueError(f"velocity.x {velocity.x.shape}, phi {phi.shape}: expected those of {grid.shape} cells")
+    return velocity, phi
+
+
+@kernel
+def _rates(planes, velocity, phi):
+    """For each plane the largest |u| of its faces, and the largest |∇u|² of its liquid cells, per cell."""
+    nx, ny, nz = phi.shape
+    for plane in prange(nx + 1):
+        i = np.int64(plane)
+        fastest = steepest = np.float32(0)
+        for a in range(3):
+            if i < velocity[a].shape[0]:
+                for j in range(velocity[a].shape[1]):
+                    row = velocity[a][i, j]
+                    for k in range(len(row)):
+                        fastest = max(fastest, abs(row[k]))
+        for j in range(ny if i < nx else 0):
+            for k in range(nz):
+                if phi[i, j, k] < 0.0:
+                    xx, xy, xz, yx, yy, yz, zx, zy, zz = _gradient(velocity, i, j, k, nx, ny, nz)
+                    along, across = xx * xx + yy * yy + zz * zz, xy * xy + yx * yx + xz * xz
+                    steepest = max(steepest, along + across + zx * zx + yz * yz + zy * zy)
+        planes[i, 0], planes[i, 1] = fastest, steepest
+
+
+@kernel
+def _straight_loss(loss, velocity, phi, scale):
+    nx, ny, nz = phi.shape
+    for plane in prange(nx):
+        i = np.int64(plane)
+        i0, i1 = max(i - 1, 0), min(i + 1, nx - 1)
+        for j in range(ny):
+            j0, j1 = max(j - 1, 0), min(j + 1, ny - 1)
+            for k in range(nz):
+                highest = max(phi[i, j, k], phi[i, j, max(k - 1, 0)], phi[i, j, min(k + 1, nz - 1)])
+                loss[i, j, k] = 0.0
+                if highest < 0.0 and max(phi[i0, j, k], phi[i1, j, k], phi[i, j0, k], phi[i, j1, k]) < 0.0:
+                    xx, xy, xz, yx, yy, yz, zx, zy, zz = _gradient(velocity, i, j, k, nx, ny, nz)
+                    across = xy * yx + xz * zx + yz * zy
+                    loss[i, j, k] = scale * (xx * xx + yy * yy + zz * zz + across + across)
+
+
+@kernel(parallel=False)
+def _gradient(velocity, i, j, k, nx, ny, nz):
+    """∂u_a/∂x_b at the centre of a cell, per cell: xx, xy, xz, yx, …, zz.
+
+    From the faces across it, and from the means of the faces of its neighbours, of one side at the domain's sides.
+    """
+    i0, i1, j0, j1, k0, k1 = (
+        max(i - 1, 0),
+        min(i + 1, nx - 1),
+        max(j - 1, 0),
+        min(j + 1, ny - 1),
+        max(k - 1, 0),
+        min(k + 1, nz - 1),
+    )
+    half = np.float32(0.5)
+    per_x, per_y, per_z = (
+        half / np.float32(max(i1 - i0, 1)),
+        half / np.float32(max(j1 - j0, 1)),
+        half / np.float32(max(k1 - k0, 1)),
+    )
+    u, v, w = velocity
+    return (
+        u[i + 1, j, k] - u[i, j, k],
+        per_y * (u[i, j1, k] + u[i + 1, j1, k] - u[i, j0, k] - u[i + 1, j0, k]),
+        per_z * (u[i, j, k1] + u[i + 1, j, k1] - u[i, j, k0] - u[i + 1, j, k0]),
+        per_x * (v[i1, j, k] + v[i1, j + 1, k] - v[i0, j, k] - v[i0, j + 1, k]),
+        v[i, j + 1, k] - v[i, j, k],
+        per_z * (v[i, j, k1] + v[i, j + 1, k1] - v[i, j, k0] - v[i, j + 1, k0]),
+        per_x * (w[i1, j, k] + w[i1, j, k + 1] - w[i0, j, k] - w[i0, j, k + 1]),
+        per_y * (w[i, j1, k] + w[i, j1, k + 1] - w[i, j0, k] - w[i, j0, k + 1]),
+        w[i, j, k + 1] - w[i, j, k],
+    )
