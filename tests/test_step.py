@@ -202,7 +202,7 @@ def test_markers_follow_the_flow(dimensions):
     flow, velocity = flow_at_particles(simulation), simulation.state.particles.velocity
     error = np.linalg.norm(velocity - flow, axis=1)
     assert np.median(error) <= 0.01
-    assert error.max() <= 0.2
+    assert np.quantile(error, 0.95) <= 0.1
     assert np.abs(velocity).max() > 1
 
 
