@@ -22,10 +22,10 @@ class Falling:
         grid = self.scene.grid
         rng = np.random.default_rng(0)
         points = np.array(grid.size) * rng.random((PARTICLES, 3))
-        velocity, pressure = grid.zeros_faces(), np.zeros(grid.shape)
+        velocity, shift, pressure = grid.zeros_faces(), grid.zeros_faces(), np.zeros(grid.shape)
         has_liquid = any(isinstance(item, Liquid) for item in self.scene.items)
         phi = liquid_distance(grid, self.scene.items) if has_liquid else np.ones(grid.shape, np.float32)
-        return State(0.0, 0, velocity, pressure, phi, Particles.at(points, np.zeros(3)))
+        return State(0.0, 0, velocity, pressure, phi, Particles.at(points, np.zeros(3)), shift)
 
     def limit(self, state):
         return 0.011 + 0.004 * np.sin(state.steps)  # three to six to a frame
@@ -38,10 +38,11 @@ class Falling:
         velocity = velocity + rng.normal(0, 0.01, velocity.shape).astype(np.float32)
         position = np.clip(position + np.float32(dt) * velocity, 0, self.scene.grid.size).astype(np.float32)
         state.velocity.y[:] += np.float32(dt * state.time)
+        state.shift.x[:] += np.float32(dt)
         pressure = state.pressure + dt * velocity.sum()
         after = State(
             state.time + dt, state.steps + 1, state.velocity, pressure, state.phi,
-            Particles(position, velocity, affine),
+            Particles(position, velocity, affine), state.shift,
         )  # fmt: skip
         energy = 0.5 * float(np.square(velocity, dtype=float).sum())
         solve = SolveInfo("pressure", 100, 5 + state.steps % 3, 1e-7, 0.001, True)
@@ -65,7 +66,7 @@ class Falling:
 
 def equal(a: State, b: State) -> bool:
     """Whether two states are the same to the last bit."""
-    flat = [[s.time, s.steps, *s.velocity, s.pressure, s.phi, *s.particles] for s in (a, b)]
+    flat = [[s.time, s.steps, *s.velocity, s.pressure, s.phi, *s.particles, *s.shift] for s in (a, b)]
     return all(np.array_equal(x, y) for x, y in zip(*flat, strict=True))
 
 

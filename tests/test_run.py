@@ -80,7 +80,7 @@ def test_the_last_steps_share_what_is_left(monkeypatch):
 def test_step_takes_exactly_dt_or_the_limit(monkeypatch):
     simulation = Simulation(scene())
     assert simulation.step(dt=0.2).dt == 0.2
-    assert simulation.step().dt == Falling(None).limit(State(0, 1, *[None] * 4))
+    assert simulation.step().dt == Falling(None).limit(State(0, 1, *[None] * 5))
     monkeypatch.setattr(Falling, "limit", lambda self, state: math.inf)
     assert simulation.step().dt == 1 / FPS
     assert simulation.advance(3.0).substeps == 1

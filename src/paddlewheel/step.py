@@ -50,7 +50,7 @@ class Stepper:
         velocity, _ = self._from_particles(particles, first)
         velocity, known, *_ = self._projected(velocity, phi, boundary, 1.0)  # solids may move from the start
         velocity = self._settled(velocity, known, boundary)
-        return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles)
+        return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles, grid.zeros_faces())
 
     def boundary(self, time: float) -> Boundary:
         """The solids at a time [s], measured into arrays."""
@@ -75,15 +75,18 @@ class Stepper:
         """The state dt [s] later, and what happened. The old one loses its arrays: they are a third of the memory."""
         scene, grid, method = self.scene, self.grid, self.scene.method
         now, number, clock = state.time + dt, state.steps + 1, _Clock()
-        flow, pressure, particles = state.release()
+        flow, pressure, particles, shift = state.release()
 
         boundary = self.boundary(now)
         clock.stop("solids")
 
         # Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
         # way through it, by the midpoint rule say, and gather. For the volume that loses the last step has made room.
-        way = {"centroids": self._centroids(boundary), "stages": 1}
-        stuck = move(grid, particles.position, flow, boundary, dt, open_sides=scene.open_sides, **way)
+        stuck = move(
+            grid, particles.position, _joined(flow, shift, dt), boundary, dt,
+            open_sides=scene.open_sides, stages=1, centroids=self._centroids(boundary),
+        )  # fmt: skip
+        del shift
         self.solids.push_out(particles.position, boundary, now)
         clock.stop("move")
 
@@ -121,7 +124,7 @@ class Stepper:
 
         excess = np.clip(SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, dt), -MOST_SPREAD, MOST_SPREAD)
         shift, spread = projection.spread(excess)
-        move(grid, particles.position, self._limited(shift, projection.known), boundary, 1.0, **way)
+        shift = self._limited(shift, projection.known)
         reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number)
         self.solids.push_out(particles.position, boundary, now)
         clock.stop("density")
@@ -132,7 +135,7 @@ class Stepper:
             self._warnings(stuck, projection), [projection.info, spread], clock.seconds,
         )  # fmt: skip
         clock.stop("report")
-        return State(now, number, velocity, projection.pressure, phi, particles), report
+        return State(now, number, velocity, projection.pressure, phi, particles, shift), report
 
     def _fill(self) -> Particles:
         """Particles in the liquids where no solid is, each with its liquid's velocity."""
@@ -272,6 +275,14 @@ class _Clock:
         now = time.perf_counter()
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now
+
+
+def _joined(flow, shift, dt) -> Faces:
+    """Velocity that in dt also moves by the shift, in place of it."""
+    for u, way in zip(flow, shift, strict=True):
+        way *= np.float32(1 / dt)
+        way += u
+    return shift
 
 
 def _beside_liquid(phi, axis) -> np.ndarray:

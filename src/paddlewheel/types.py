@@ -180,6 +180,7 @@ class State:
     pressure   [Pa] at centres, float64
     phi        the liquid's level set [m] at centres, float32
     particles  about in the order of their cells
+    shift      [m] on faces, float32: how far the next step moves particles besides, to keep their density
     """
 
     time: float
@@ -188,15 +189,16 @@ class State:
     pressure: np.ndarray
     phi: np.ndarray
     particles: Particles
+    shift: Faces
 
     def copy(self) -> "State":
         """A state that shares no array with this one."""
         return State(self.time, self.steps, *(self._mapped(np.copy)))
 
-    def release(self) -> tuple[Faces, np.ndarray, Particles]:
-        """Velocity, pressure and particles, which the state forgets."""
-        released = self.velocity, self.pressure, self.particles
-        self.velocity = self.pressure = self.particles = self.phi = None
+    def release(self) -> tuple[Faces, np.ndarray, Particles, Faces]:
+        """Velocity, pressure, particles and shift, which the state forgets."""
+        released = self.velocity, self.pressure, self.particles, self.shift
+        self.velocity = self.pressure = self.particles = self.shift = self.phi = None
         return released
 
     def save(self, path) -> None:
@@ -212,16 +214,18 @@ class State:
     def load(cls, path) -> "State":
         """Read a state that `save` wrote."""
         with np.load(path) as file:
-            velocity = Faces(*(file[f"velocity.{a}"] for a in AXES))
+            velocity, shift = (Faces(*(file[f"{name}.{a}"] for a in AXES)) for name in ("velocity", "shift"))
             particles = Particles(*(file[f"particles.{part}"] for part in Particles._fields))
-            return cls(float(file["time"]), int(file["steps"]), velocity, file["pressure"], file["phi"], particles)
+            return cls(
+                float(file["time"]), int(file["steps"]), velocity, file["pressure"], file["phi"], particles, shift
+            )
 
     def _mapped(self, function) -> list:
         values = (getattr(self, name) for name in _FIELDS)
         return [type(v)(*map(function, v)) if isinstance(v, tuple) else function(v) for v in values]
 
 
-_FIELDS = ("velocity", "pressure", "phi", "particles")
+_FIELDS = ("velocity", "pressure", "phi", "particles", "shift")
 
 
 class StepReport(NamedTuple):

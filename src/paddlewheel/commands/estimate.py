@@ -55,10 +55,10 @@ def particle_count(scene: Scene) -> int:
 
 
 def frame_bytes(scene: Scene, particles: int) -> int:
-    """What the file of a frame takes: velocity on faces, pressure and φ at cells, and the particles."""
+    """What the file of a frame takes: velocity and shift on faces, pressure and φ at cells, and the particles."""
     faces = sum(math.prod(scene.grid.face_shape(a)) for a in range(3))
     per_particle = 60 if scene.method.advection == "apic" else 24
-    return 4 * faces + (8 + 4) * math.prod(scene.grid.shape) + per_particle * particles
+    return 2 * 4 * faces + (8 + 4) * math.prod(scene.grid.shape) + per_particle * particles
 
 
 def step_count(scene: Scene) -> int:

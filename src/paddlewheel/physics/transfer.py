@@ -19,7 +19,7 @@ BUCKETS = 512  # of consecutive cells, into which particles go first
 
 
 def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndarray]:
-    """The particles in the order of their cells, and where those of each cell begin.
+    """The particles in the order of their cells, and where those of each cell begin. The arrays given are used up.
 
     The second is int32, shape (nx ny nz + 1,): particles first[c] to first[c + 1]
     are in cell c, cells counted in C order; a particle outside the grid is in the
@@ -46,13 +46,18 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     begins = np.append(starts[0], n)
     _spread(order, starts, cell, shift)
 
-    out = Particles(np.empty_like(position), np.empty_like(velocity), np.empty_like(affine))
     first = np.empty(cells + 1, np.int32)
     first[cells] = n
     effort = begins + np.arange(buckets + 1) * max((1 << shift) // 8, 1)
     shares = np.searchsorted(effort, np.linspace(0, effort[-1], BLOCKS + 1))
-    _gather(out, first, order, cell, Particles(position, velocity, affine), begins, shares, shift)
-    return out, first
+    _order_buckets(order, first, cell, begins, shares, shift)
+    ordered = np.empty_like(position)
+    _permute(ordered, position, order)
+    _permute(position, velocity, order)  # into the memory of the positions: at 4 M particles one more array is 48 MB
+    if len(affine):
+        unordered, affine = affine, np.empty_like(affine)
+        _permute(affine.reshape(n, 9), unordered.reshape(n, 9), order)
+    return Particles(ordered, position, affine), first
 
 
 @kernel
@@ -95,34 +100,39 @@ def _spread(order, starts, cell, shift):
 
 
 @kernel
-def _gather(out, first, order, cell, particles, begins, shares, shift):
-    """The particles of each bucket in the order of their cells."""
-    position, velocity, affine = particles
-    new_position, new_velocity, new_affine = out
+def _order_buckets(order, first, cell, begins, shares, shift):
+    """The numbers in each bucket in the order of their cells, and where those of each cell begin."""
     for share in prange(BLOCKS):
         at = np.empty(1 << shift, np.int32)
+        longest = 0
         for bucket in range(shares[share], shares[share + 1]):
-            lowest = bucket << shift
+            longest = max(longest, begins[bucket + 1] - begins[bucket])
+        numbers = np.empty(longest, np.int32)
+        for bucket in range(shares[share], shares[share + 1]):
+            lowest, start = bucket << shift, begins[bucket]
             cells = min(1 << shift, len(first) - 1 - lowest)
+            numbers[: begins[bucket + 1] - start] = order[start : begins[bucket + 1]]
             at[:cells] = 0
-            for n in range(begins[bucket], begins[bucket + 1]):
-                at[np.uint64(cell[np.uint64(order[np.uint64(n)])] - lowest)] += 1
-            start = begins[bucket]
+            for n in range(begins[bucket + 1] - start):
+                at[np.uint64(cell[np.uint64(numbers[np.uint64(n)])] - lowest)] += 1
+            begin = start
             for c in range(cells):
-                first[lowest + c] = start
-                at[c], start = start, start + at[c]
-            for n in range(begins[bucket], begins[bucket + 1]):
-                p = np.uint64(order[np.uint64(n)])
-                c = np.uint64(cell[p] - lowest)
-                to = np.uint64(at[c])
+                first[lowest + c] = begin
+                at[c], begin = begin, begin + at[c]
+            for n in range(begins[bucket + 1] - start):
+                c = np.uint64(cell[np.uint64(numbers[np.uint64(n)])] - lowest)
+                order[np.uint64(at[c])] = numbers[np.uint64(n)]
                 at[c] += 1
-                for a in range(3):
-                    new_position[to, a] = position[p, a]
-                    new_velocity[to, a] = velocity[p, a]
-                if len(affine) > 0:
-                    for a in range(3):
-                        for d in range(3):
-                            new_affine[to, a, d] = affine[p, a, d]
+
+
+@kernel
+def _permute(out, values, order):
+    """Rows of `values` in the given order."""
+    for block in prange(BLOCKS):
+        for number in range(*_share(block, len(order))):
+            to, p = np.uint64(number), np.uint64(order[number])
+            for a in range(values.shape[1]):
+                out[to, a] = values[p, a]
 
 
 def to_faces(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[Faces, Faces]:
