@@ -1,6 +1,8 @@
 """Still water stays still, step after step, with a surface made of particles. The exact answer is u = 0.
 
-What is left is the unevenness of that surface: bumps of a few hundredths of a cell, which fall and rise.
+What is left is the unevenness of that surface: bumps of a few hundredths of a cell, which fall and rise. The hats of
+FLIP's particles smooth what is shorter than a cell or two, and 3 % of PIC damp it; semi-Lagrangian velocity, which has
+neither, keeps most of it.
 """
 
 import numpy as np
@@ -13,7 +15,7 @@ from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 G, DENSITY = 9.81, 1000.0
 SLOPE = np.radians(17)
 LEVELS = {"flat": 0.43, "slope": 0.55, "bowl": 0.5, "tilted": 0.5, "full": 1.0}
-MOST = {"flip": 1.5e-5, "apic": 1e-4, "semi-lagrangian": 1e-4}  # of m g × depth
+MOST = {"flip": 1e-5, "apic": 6e-5, "semi-lagrangian": 1e-3}  # of m g × depth
 
 advections = pytest.mark.parametrize("advection", ADVECTION)
 tanks = pytest.mark.parametrize("tank", ["flat", "slope", "bowl", "tilted"])
@@ -53,7 +55,7 @@ def rest(simulation, tank, seconds):
 def test_for_two_seconds(tank, advection):
     energy, change = rest(resting(tank, 48, 2, advection), tank, 2)
     assert energy <= MOST[advection]
-    assert change <= 0.01
+    assert change <= 0.015
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
@@ -74,7 +76,7 @@ def test_in_a_tank_full_to_the_top(dimensions, advection):
 def test_in_three_dimensions(tank, advection):
     energy, change = rest(resting(tank, 32, 3, advection), tank, 0.5)
     assert energy <= MOST[advection]
-    assert change <= 0.01
+    assert change <= 0.015
 
 
 @pytest.mark.slow
@@ -84,7 +86,7 @@ def test_in_three_dimensions(tank, advection):
 def test_for_ten_seconds(tank, advection, cells):
     energy, change = rest(resting(tank, cells, 2, advection), tank, 10)
     assert energy <= MOST[advection]
-    assert change <= 0.01
+    assert change <= 0.015
 
 
 @pytest.mark.slow

@@ -54,17 +54,16 @@ def step_traffic(advection: str) -> tuple[int, int]:
         + _POSITION  # surface and density
         + (0 if on_grid else _POSITION + carried)  # particles to faces
         + _POSITION + carried + (_VELOCITY if advection == "flip" else 0)  # faces to particles
-        + 2 * _POSITION  # shift
     )  # fmt: skip
     cell = (
-        2 * _FACES  # move: velocity, acceleration
+        2 * _FACES  # move: velocity, shift
         + _FIRST  # sort: where the particles of a cell begin
         + _FIRST + 2 * _SCALAR  # surface and density: φ, excess
         + (2 * _FACES if on_grid else _FIRST + _FACES)  # velocity looked up on the grid, or from particles
-        + 2 * _FACES + 2 * _SCALAR  # pressure, from velocity, w, φ, excess
-        + 2 * _FACES + _PRESSURE  # to velocity, shift, p
-        + 3 * _FACES  # faces to particles: velocity before and after, acceleration
-        + _FACES  # shift
+        + 2 * _FACES + _SCALAR  # pressure, from velocity, w, φ
+        + _FACES + _PRESSURE  # to velocity, p
+        + 2 * _FACES  # faces to particles: velocity before and after
+        + 2 * _FACES + 2 * _SCALAR  # density: from velocity, φ, excess to shift
         + 2 * _FACES + _SCALAR  # report: velocity, w, φ
     )  # fmt: skip
     return particle, cell

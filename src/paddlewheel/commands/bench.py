@@ -5,15 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from paddlewheel import benchmark
 from paddlewheel.commands.terminal import console, progress
 from paddlewheel.gallery import liquid_in_sphere
 from paddlewheel.output import picture
 from paddlewheel.output.cache import replace
-
-_SHOWN = 0.04  # of a step; stages that take less are drawn as one
 
 
 class Ladder(NamedTuple):
@@ -48,7 +44,7 @@ def liquid(options) -> int:
     result = benchmark.liquid(cases, progress)
     tables = [benchmark.liquid_table(result), benchmark.liquid_stages_table(result)]
     _tell(tables, benchmark.liquid_summary(result))
-    _write(options, result, draw_liquid)
+    _write(options, result, picture.draw_stages)
     return 0
 
 
@@ -60,61 +56,6 @@ def startup(options) -> int:
     if options.json is not None:
         _write_json(options.json, result)
     return 0
-
-
-def draw_liquid(result: dict, path: Path) -> None:
-    """Time, time per cell by stage, and memory of `paddlewheel bench liquid` against the size of the grid."""
-    plt = picture.pyplot()
-    rows = sorted(result["rows"], key=lambda row: row["cells"])
-    sizes = [f"{row['cells']}³" for row in rows]
-    particles = np.array([row["particles"] for row in rows])
-    total = np.array([row["seconds"]["total"] for row in rows])
-    style = {"marker": "o", "color": "#1b6ca8", "lw": 1.8, "ms": 5}
-    with plt.rc_context(picture.STYLE):
-        figure, axes = plt.subplots(1, 3, figsize=(12.4, 4.1), layout="constrained")
-        machine = result["machine"]
-        figure.suptitle(
-            f"one step of {result['scene']} to {result['tolerance']:g}: {machine['threads']} threads, "
-            f"triad {machine['triad'] / 1e9:.0f} GB/s",
-            fontsize=13,
-            color=picture.SURFACE_COLOUR,
-        )
-        axes[0].loglog(particles, total, **style)
-        proportional = total[-1] * particles / particles[-1]
-        axes[0].loglog(particles, proportional, ":", color=picture.LINE_COLOUR, lw=1, label="∝ particles")
-        axes[0].set_xlabel("particles")
-        base = np.zeros(len(rows))
-        for (stage, heights), colour in zip(_stages_per_cell(rows), plt.get_cmap("tab20").colors, strict=False):
-            axes[1].bar(sizes, heights, bottom=base, label=stage, color=colour, width=0.7)
-            base += heights
-        axes[2].plot(sizes, [row["bytes_per_particle"] for row in rows], **style)
-        axes[2].set_ylim(bottom=0)
-        for ax, name in zip(axes, ("seconds", "nanoseconds per cell, by stage", "bytes per particle"), strict=True):
-            ax.set_title(name)
-            ax.grid(axis="y" if ax is axes[1] else "both", color="#e6e1da", lw=0.8)
-            ax.set_axisbelow(True)
-        for ax in axes[1:]:
-            ax.set_xlabel("cells")
-        axes[0].legend(frameon=False)
-        handles, names = axes[1].get_legend_handles_labels()
-        axes[1].legend(
-            handles[::-1], names[::-1], frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5)
-        )
-        figure.savefig(path, dpi=130)
-        plt.close(figure)
-
-
-def _stages_per_cell(rows) -> list[tuple[str, np.ndarray]]:
-    """Nanoseconds per cell of each stage that takes long on any grid, and of all the rest."""
-    cells = np.array([row["cells"] for row in rows], float) ** 3
-    total = np.array([row["seconds"]["total"] for row in rows])
-    drawn, rest = [], total.copy()
-    for stage in rows[0]["seconds"]:
-        seconds = np.array([row["seconds"][stage] for row in rows])
-        if stage not in ("other", "total") and np.any(seconds > _SHOWN * total):
-            drawn.append((stage, 1e9 * seconds / cells))
-            rest -= seconds
-    return [*drawn, ("the rest", 1e9 * np.maximum(rest, 0.0) / cells)]
 
 
 def _check_files(options) -> None:
