@@ -124,7 +124,7 @@ class Stepper:
 
         excess = np.clip(SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, dt), -MOST_SPREAD, MOST_SPREAD)
         shift, spread = projection.spread(excess)
-        shift = self._limited(shift, projection.known)
+        shift = self._limited(shift, projection.known, boundary)
         reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number)
         self.solids.push_out(particles.position, boundary, now)
         clock.stop("density")
@@ -181,7 +181,7 @@ class Stepper:
         counted, seen = density(grid, particles.position, first), self._seen(boundary)
         enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
         phi = extend_into_solids(phi, boundary.phi, grid.h)
-        return phi, density_error(counted, seen, phi, per_cell=per_cell)
+        return phi, density_error(counted, seen, phi, grid.h, per_cell=per_cell)
 
     def _seen(self, boundary) -> np.ndarray:
         """The open volume about each cell centre, measured anew where solids move."""
@@ -221,12 +221,13 @@ class Stepper:
             density=scene.density, solver=method.solver, tolerance=method.tolerance, **given,
         )  # fmt: skip
 
-    def _limited(self, shift, known) -> Faces:
-        """A displacement no farther than particles may go, and a little beyond the surface."""
+    def _limited(self, shift, known, boundary) -> Faces:
+        """A displacement no farther than particles may go, along solids, and a little beyond the surface."""
         most = np.float32(FARTHEST_SHIFT * self.grid.h)
         for s in shift:
             np.clip(s, -most, most, out=s)
-        return extrapolate(shift, known, 1)
+        still = self._without_slits(boundary)._replace(velocity=self.grid.zeros_faces())
+        return _continued(shift, known, still, 1)
 
     def _settled(self, velocity, known, boundary) -> Faces:
         """Velocity continued beyond the liquid and into solids, as far as particles go in a step.
@@ -234,10 +235,8 @@ class Stepper:
         Where the surface meets an oblique wall, cells are slivers: what comes in through a w of 0.2 leaves through one
         of 0.05, four times as fast. Seen by w that is hardly any energy, but particles see the face as a whole one.
         """
-        walls = self._without_slits(boundary)
-        known = Faces(*(k & (w > 0) for k, w in zip(known, walls.open, strict=True)))
-        velocity = extrapolate(velocity, known, math.ceil(self.scene.method.cfl) + 2)
-        velocity = constrain(velocity, walls)
+        layers = math.ceil(self.scene.method.cfl) + 2
+        velocity = _continued(velocity, known, self._without_slits(boundary), layers)
         self.sources.carry(velocity)
         return velocity
 
@@ -275,6 +274,12 @@ class _Clock:
         now = time.perf_counter()
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now
+
+
+def _continued(field, known, walls, layers) -> Faces:
+    """A field on faces, known on some of the open ones, in the layers beyond them and along walls."""
+    known = Faces(*(k & (w > 0) for k, w in zip(known, walls.open, strict=True)))
+    return constrain(extrapolate(field, known, layers), walls)
 
 
 def _joined(flow, shift, dt) -> Faces:

@@ -1,8 +1,8 @@
 """A column of water a wide and 2a high, let go in two dimensions, against what was measured in tanks.
 
 The liquid has neither viscosity nor friction, and no gate has to be drawn: it
-is ahead of the experiments, by 11 to 14 % at 40 cells per a and by more on finer
-grids. Its tip is a thin wedge, which friction holds back in a tank, so the
+is ahead of the experiments, by 10 to 14 % at 40 cells per a, least with large steps, and
+by more on finer grids. Its tip is a thin wedge, which friction holds back in a tank, so the
 front is also taken at the height a/10, where the wedge has some thickness.
 """
 
@@ -84,9 +84,8 @@ def test_a_dam_breaks_as_it_did_in_1952():
 @pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian"])
 def test_and_on_a_fine_grid(advection, cfl):
     error = compared(40, advection=advection, cfl=cfl)
-    assert error["floor"] < 0.15
+    assert error["floor"] < (0.1 if cfl == 5.0 else 0.15)
     assert error["tip"] < 0.1
     assert error["Koshizuka & Oka"] < 0.1
     assert error["height"] < 0.05
-    if cfl <= 3:
-        assert error["volume"] < 0.02
+    assert error["volume"] < 0.01

@@ -222,23 +222,33 @@ def test_an_even_liquid_has_no_error_on_average(name):
         for a in range(2) for b in range(2) for c in range(2)
     )  # fmt: skip
     seen = volume_seen(solid)
-    error = density_error(hats(grid, position[inside > 0]), seen, np.full(grid.shape, -5.0))[seen > 0.1]
+    error = density_error(hats(grid, position[inside > 0]), seen, np.full(grid.shape, -5.0), grid.h)[seen > 0.1]
     assert abs(error.mean()) < (0.002 if name == "box" else 0.012)
     assert error.std() < (0.05 if name == "box" else 0.12)
 
 
-def test_near_air_only_an_excess_counts():
-    phi = CUBE.cell_points()[..., 1] - 1.5
+def test_near_air_a_lack_counts_less_than_an_excess():
+    """The surface is 0.6 cells above the centres of the third layer; of those a hat over the surface leaves 0.92."""
+    phi = CUBE.cell_points()[..., 1] - 1.55
     seen = volume_seen(OPEN)
-    lack, excess = (density_error(8 * share * seen, seen, phi) for share in (0.7, 1.3))
-    assert lack[:, :2] == pytest.approx(-0.3, abs=1e-6)
-    assert np.all(lack[:, 2:] == 0)
-    assert excess[:, :2] == pytest.approx(0.3, abs=1e-6)
-    assert excess[:, 2] == pytest.approx(0.2, abs=1e-6)
-    assert np.all(excess[:, 3:] == 0)
-    assert np.all(density_error(80 * seen, seen, phi)[:, :3] == 0.5)
-    assert np.all(density_error(0 * seen, seen, phi)[:, :2] == -0.5)
-    assert np.all(density_error(8 * seen, np.full_like(seen, 0.09), phi) == 0)
+    little, lack, excess = (density_error(8 * share * seen, seen, phi, CUBE.h) for share in (0.85, 0.7, 1.3))
+    assert lack[:, :2] == pytest.approx(-0.3 * seen[:, :2], abs=1e-6)
+    assert excess[:, :2] == pytest.approx(0.3 * seen[:, :2], abs=1e-6)
+    assert excess[:, 2] == pytest.approx(0.2 * seen[:, 2], abs=1e-6)
+    assert lack[:, 2] == pytest.approx((0.7 - 0.92 + 0.1) * seen[:, 2], abs=1e-6)
+    assert np.all(little[:, 2] == 0)
+    for error in (little, lack, excess):
+        assert np.all(error[:, 3:] == 0)
+    assert np.all(density_error(80 * seen, seen, phi, CUBE.h)[:, :3] == 0.5)
+    assert np.all(density_error(8 * seen, np.full_like(seen, 0.09), phi, CUBE.h) == 0)
+
+
+def test_half_a_cell_below_the_surface_no_lack_counts():
+    """There a drop, a sheet or an edge has fewer particles than a flat surface."""
+    phi = CUBE.cell_points()[..., 1] - 1.49
+    seen = volume_seen(OPEN)
+    assert np.all(density_error(0 * seen, seen, phi, CUBE.h)[:, 2] == 0)
+    assert density_error(0 * seen, seen, phi, CUBE.h)[:, 1] == pytest.approx(-np.minimum(seen[:, 1], 0.5))
 
 
 def test_the_error_does_not_depend_on_threads(on_threads):
@@ -248,5 +258,5 @@ def test_the_error_does_not_depend_on_threads(on_threads):
         rng.normal(-1, 1, CUBE.shape),
         16 * rng.random(CUBE.shape),
     )
-    one, two = (on_threads(n, lambda: density_error(density, volume_seen(solid), phi)) for n in (1, 2))
+    one, two = (on_threads(n, lambda: density_error(density, volume_seen(solid), phi, CUBE.h)) for n in (1, 2))
     assert np.array_equal(one, two)

@@ -255,29 +255,31 @@ def _between(node, a, b, c):
     return 0.125 * np.float64(low + high)
 
 
-def density_error(density: np.ndarray, seen: np.ndarray, phi: np.ndarray, *, per_cell: int = 8) -> np.ndarray:
-    """Relative excess of particles about each cell centre, float32, between −½ and ½.
+def density_error(density: np.ndarray, seen: np.ndarray, phi: np.ndarray, h: float, *, per_cell: int = 8) -> np.ndarray:
+    """How much more volume the particles about each cell centre stand for than there is, in cells, float32.
 
-        density / (per_cell · seen) − 1     in liquid cells
+        density / per_cell − seen     in liquid cells, between −½ and ½
 
     density is Σ_p Π_a max(0, 1 − |x_p − c|_a/h), the particles under a hat (in 2-D
     of x and y only); seen the open volume under it, from volume_seen. Where the
-    hat reaches air (φ ≥ 0 in one of the 27 cells around) a lack says nothing and
-    only an excess counts, less _NOISE, or chance alone would swell the liquid. In
-    air, and where less than _LEAST_SEEN is seen, the error is 0.
-    After Kugelstadt et al. 2019.
+    hat reaches air (φ [m] ≥ 0 in one of the 27 cells around) it is not full for a
+    good reason: a lack counts from half a cell below the surface on, against
+    what a flat surface at φ would leave, 1 − ½ (1 + φ/h)². There _NOISE is taken
+    off both, or chance alone would move the liquid. In air, and where less
+    than _LEAST_SEEN is seen, the error is 0. After Kugelstadt et al. 2019.
     """
     density, seen, phi = (np.require(f, np.float32, "CAW") for f in (density, seen, phi))
     if phi.ndim != 3 or not density.shape == seen.shape == phi.shape:
         raise ValueError(f"density {density.shape}, seen {seen.shape}, phi {phi.shape}: expected values at centres")
     error = np.empty(phi.shape, np.float32)
-    _density_error(error, density, seen, phi, np.float32(1 / per_cell))
+    _density_error(error, density, seen, phi, np.float32(1 / per_cell), np.float32(1 / h))
     return error
 
 
 @kernel
-def _density_error(error, density, seen, phi, per_particle):
+def _density_error(error, density, seen, phi, per_particle, per_h):
     nx, ny, nz = phi.shape
+    half, noise = np.float32(0.5), np.float32(_NOISE)
     for plane in prange(nx):
         i = np.int64(plane)
         highest = np.empty(nz, np.float32)
@@ -290,12 +292,16 @@ def _density_error(error, density, seen, phi, per_particle):
                         highest[k] = max(highest[k], row[k])
             for k in range(nz):
                 error[i, j, k] = 0.0
-                if phi[i, j, k] < 0.0 and seen[i, j, k] >= np.float32(_LEAST_SEEN):
-                    excess = density[i, j, k] * per_particle / seen[i, j, k] - np.float32(1)
-                    air = max(highest[max(k - 1, 0)], highest[k], highest[min(k + 1, nz - 1)]) >= 0.0
-                    if air:
-                        excess = max(excess - np.float32(_NOISE), np.float32(0))
-                    error[i, j, k] = min(max(excess, np.float32(-0.5)), np.float32(0.5))
+                room = seen[i, j, k]
+                if phi[i, j, k] < 0.0 and room >= np.float32(_LEAST_SEEN):
+                    excess = density[i, j, k] * per_particle - room
+                    if max(highest[max(k - 1, 0)], highest[k], highest[min(k + 1, nz - 1)]) >= 0.0:
+                        missing = max(np.float32(1) + phi[i, j, k] * per_h, np.float32(0))
+                        lack = np.float32(0)
+                        if missing < half:
+                            lack = min(excess + (half * missing * missing + noise) * room, lack)
+                        excess = max(excess - noise * room, lack)
+                    error[i, j, k] = min(max(excess, -half), half)
 
 
 def enclose_crowds(phi: np.ndarray, density: np.ndarray, seen: np.ndarray, h: float, *, per_cell: int = 8) -> None:
