@@ -33,7 +33,7 @@ class Method:
                    None is the one that goes with the advection
     weights        what part of a face is open (B07 §2.1): "area", "volume", "length", or 0 and 1 by "voxel"
     solver         of the pressure: conjugate gradients with "multigrid", or with "mic", the classical reference
-    cfl            cells that the fastest liquid may cross in one step
+    cfl            cells that the fastest liquid may cross in one step; where it is torn apart, steps are shorter
     tolerance      of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|
     particles_per_cell  at the start: 1, 8 or 27, in 2-D 1, 4 or 9; None is two along each axis
     """
@@ -136,7 +136,7 @@ class Inflow:
 
 @dataclass(frozen=True)
 class Outflow:
-    """A drain: liquid that comes into the shape is gone."""
+    """A drain: liquid that comes into the shape, from whatever side, is gone."""
 
     shape: Shape
 

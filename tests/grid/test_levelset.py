@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from turning import TURNS, turn
 
-from paddlewheel.grid.levelset import STEEPEST, extend, node_to_center
+from paddlewheel.grid.levelset import STEEPEST, extend
 from paddlewheel.types import Grid
 
 GRID = Grid((16, 14, 12), 0.05)
@@ -124,11 +124,3 @@ def test_nothing_known_and_everything_known():
         assert np.array_equal(extend(phi, known, 1.0), phi)
     with pytest.raises(ValueError, match=r"\(4, 3, 2\), known of shape \(4, 3, 1\)"):
         extend(phi, known[..., :1], 1.0)
-
-
-def test_node_to_center_is_exact_for_trilinear_functions():
-    x, y, z = np.moveaxis(GRID.node_points(), -1, 0)
-    cx, cy, cz = np.moveaxis(GRID.cell_points(), -1, 0)
-    assert node_to_center(x + 2 * x * y - 3 * x * y * z) == pytest.approx(
-        cx + 2 * cx * cy - 3 * cx * cy * cz, abs=1e-14
-    )

@@ -9,7 +9,7 @@ import pytest
 
 from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.fractions import WEIGHTS, open_fractions
-from paddlewheel.grid.levelset import extend, extend_into_solids, node_to_center
+from paddlewheel.grid.levelset import extend, extend_into_solids
 from paddlewheel.grid.stencil import divergence, gradient
 from paddlewheel.types import Boundary, Faces, Grid
 
@@ -20,18 +20,19 @@ def everything():
     for grid in (Grid((4, 3, 2), 0.5), Grid((4, 3, 1), 0.5)):
         rng = np.random.default_rng(1)
         phi = (rng.random(grid.node_shape) - 0.6).astype(np.float32)
+        level = rng.random(grid.shape) - 0.6
         u = Faces(*(rng.random(grid.face_shape(a)).astype(np.float32) for a in range(3)))
         weights = {name: open_fractions(phi, name) for name in WEIGHTS}
         w = weights["area"]
         faces = weights | {
-            "gradient": gradient(node_to_center(phi), grid.h),
+            "gradient": gradient(level, grid.h),
             "extrapolate": extrapolate(u, Faces(*(v > 0 for v in w)), 2),
             "constrain": constrain(u, Boundary(phi, w, u)),
         }
         cells = {
             "divergence": divergence(u, w, grid.h, u),
             "extend_into_solids": extend_into_solids(rng.normal(0, grid.h, grid.shape), phi, grid.h),
-            "extend": extend(node_to_center(phi), rng.random(grid.shape) < 0.3, grid.h),
+            "extend": extend(level, rng.random(grid.shape) < 0.3, grid.h),
         }
         results |= {f"{grid.shape} {name} {a}": f[a] for name, f in faces.items() for a in range(3)}
         results |= {f"{grid.shape} {name}": f for name, f in cells.items()}

@@ -125,7 +125,7 @@ def test_a_film_has_every_picture(tmp_path):
 @pytest.mark.parametrize("count", [1, 2, 7, 12])
 def test_a_sheet_of_any_number(count, tmp_path):
     matplotlib.image.imsave(tmp_path / "a.png", np.zeros((36, 64, 3)))
-    draw_sheet(tmp_path / "sheet.png", [tmp_path / "a.png"] * count, [0.5] * count)
+    draw_sheet(tmp_path / "sheet.png", [tmp_path / "a.png"] * count)
     pixels = matplotlib.image.imread(tmp_path / "sheet.png")[..., :3]
     black = (pixels.max(axis=-1) < 0.02).mean()
     assert black > 0.5

@@ -44,17 +44,16 @@ def draw(
     folder.mkdir(parents=True, exist_ok=True)
     out = Cache(folder, cache.name)
     solids = source.guarded(lambda: Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides))
-    times, pictures = [], [out.path(n, "png") for n in frames]
+    pictures = [out.path(n, "png") for n in frames]
     for number, path in zip(progress(frames), pictures, strict=True):
         state = cache.load(number)
         solid = source.guarded(lambda state=state: solids.measure(state.time).phi)
         replace(path, lambda file, solid=solid, state=state: draw_frame(file, scene, solid, state))
-        times.append(state.time)
     print(f"{pictures[0]} … {pictures[-1].name}" if len(pictures) > 1 else pictures[0])
     if sheet:
         shown = np.unique(np.linspace(0, len(frames) - 1, ON_SHEET).round().astype(int))
         path = out.path("sheet", "png")
-        replace(path, lambda file: picture.draw_sheet(file, [pictures[i] for i in shown], [times[i] for i in shown]))
+        replace(path, lambda file: picture.draw_sheet(file, [pictures[i] for i in shown]))
         print(path)
     if video:
         path = folder / f"{cache.name}.mp4"

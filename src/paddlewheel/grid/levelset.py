@@ -5,7 +5,7 @@ import numpy as np
 from paddlewheel.grid.plane import fitted_plane, tangent_plane
 from paddlewheel.kernel import kernel, prange
 
-__all__ = ["STEEPEST", "extend", "extend_into_solids", "node_to_center"]
+__all__ = ["STEEPEST", "extend", "extend_into_solids"]
 
 STEEPEST = 1.5  # |∇φ| of a signed distance is 1: a fit much steeper than that follows noise
 _TOUCHING = 0.25  # cells by which liquid must be nearer to its surface than to a wall: the wall's distance is a mean
@@ -69,14 +69,6 @@ def _extended(phi, known, h, layers, solid, source) -> tuple[np.ndarray, np.ndar
         phi[at] = values[found]
         known[at] = True
     return phi, known
-
-
-def node_to_center(phi: np.ndarray) -> np.ndarray:
-    """Mean of the eight nodes of each cell: (nx+1, ny+1, nz+1) -> (nx, ny, nz), float64."""
-    mean = np.asarray(phi, np.float64)
-    for _ in range(3):  # each pass halves the first axis and turns the next one to the front
-        mean = np.moveaxis(0.5 * (mean[1:] + mean[:-1]), 0, -1)
-    return np.ascontiguousarray(mean)
 
 
 def _beside(known: np.ndarray) -> np.ndarray:

@@ -83,8 +83,8 @@ def draw_solids(ax, grid: Grid, nodes: np.ndarray) -> None:
         ax.contour(x, y, nodes.T, levels=[0], colors=[LINE_COLOUR], linewidths=1.2, zorder=4)
 
 
-def draw_sheet(path: Path, pictures: list[Path], times: list[float]) -> None:
-    """Pictures of frames side by side, each with its time [s]."""
+def draw_sheet(path: Path, pictures: list[Path]) -> None:
+    """Pictures of frames side by side."""
     plt = pyplot()
     columns = min(len(pictures), 4 if len(pictures) > 6 else 3)
     rows = -(-len(pictures) // columns)
@@ -92,13 +92,16 @@ def draw_sheet(path: Path, pictures: list[Path], times: list[float]) -> None:
     height, width = images[0].shape[:2]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
-            rows, columns, figsize=(4 * columns, rows * (4 * height / width + 0.3)), layout="constrained", squeeze=False
+            rows,
+            columns,
+            figsize=(4 * columns, rows * (4 * height / width + 0.05)),
+            layout="constrained",
+            squeeze=False,
         )
         for ax in axes.flat:
             ax.set_axis_off()
-        for ax, image, time in zip(axes.flat, images, times, strict=False):
+        for ax, image in zip(axes.flat, images, strict=False):
             ax.imshow(image)
-            ax.set_title(f"{time:.2f} s", color=SURFACE_COLOUR)
         figure.savefig(path, dpi=110)
         plt.close(figure)
 
