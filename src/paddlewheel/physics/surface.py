@@ -19,6 +19,9 @@ _REACH = 1.5  # cells: of a particle, so that a centre sees those of its 27 neig
 _LOW, _HIGH = -0.5, 1.0  # cells: between them the mean offset tells the distance; deeper down it hardly changes
 _SPREAD = 0.04  # cells²: variance of the mean offset times Σ w; leaves −0.005 h of bias if seeded, −0.06 h if random
 _SPARSE = 0.25  # Σ w, of that inside liquid, below which that is not so: drops
+# δ⁴ of the shortest bumps is 16 times their height, along each of the axes of a surface. What is left of them must not
+# change sign: a surface that bulges where it is hollow pulls itself apart.
+_SMOOTH = 1 / 48
 _BEND = 0.6  # cells: a second difference this large is an edge or a sheet, and not a bump
 
 _WET, _DRY, _SOLID = 1, 2, 4  # a cell has particles; has none and is open; has its centre in a solid
@@ -38,7 +41,7 @@ def surface_distance(
 
     after Zhu & Bridson 2005, but with the f that makes φ the distance above and
     below a flat surface. |x̄ − x|² is first reduced by its variance. Bumps of a
-    cell's size are smoothed by φ −= δ⁴φ/24 along each axis, which leaves
+    cell's size are smoothed by φ −= δ⁴φ/48 along each axis, which leaves
     curvature alone, except across edges and thin sheets. That is done where
     −0.5 h < φ < h; three cells to both sides of it |∇φ| = 1, and ±4 h beyond.
 
@@ -255,7 +258,7 @@ def _weight(x, y, z):
 
 @kernel
 def _without_bumps(smooth, near, phi, layer, h):
-    """φ − Σ δ⁴φ/24 over the axes along which five distances are known and there is no edge."""
+    """φ − _SMOOTH Σ δ⁴φ over the axes along which five distances are known and there is no edge."""
     ny, nz = phi.shape[1], phi.shape[2]
     bend = np.float32(_BEND) * h
     for n in prange(len(near)):
@@ -271,7 +274,7 @@ def _without_bumps(smooth, near, phi, layer, h):
                 n2 = _along(phi, layer, i, j, k, a, 2)
                 before, here, after = p2 - 2 * p1 + value, p1 - 2 * value + n1, value - 2 * n1 + n2
                 if max(abs(before), abs(here), abs(after)) < bend:  # not where one is infinite or not a number
-                    smooth[n] -= (before - 2 * here + after) * np.float32(1 / 24)
+                    smooth[n] -= np.float32(_SMOOTH) * (before - 2 * here + after)
 
 
 @kernel(parallel=False)
