@@ -26,6 +26,7 @@ FARTHEST_APART = 2.0  # cells by which neighbours a cell apart may part in a ste
 FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to keep their density
 SHIFT_RATE = 0.5  # part of an error of density that one step mends
 MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
+DEEP = 4.0  # cells in a solid, at which no particle looks for its velocity any more
 HARDLY_OPEN = 0.1  # w of a face whose velocity no particle should get: it is that of a nozzle
 
 
@@ -227,7 +228,7 @@ class Stepper:
         for s in shift:
             np.clip(s, -most, most, out=s)
         still = self._without_slits(boundary)._replace(velocity=self.grid.zeros_faces())
-        return _continued(shift, known, still, 1)
+        return _continued(shift, known, still, 1, DEEP * self.grid.h)
 
     def _settled(self, velocity, known, boundary) -> Faces:
         """Velocity continued beyond the liquid and into solids, as far as particles go in a step.
@@ -236,7 +237,7 @@ class Stepper:
         of 0.05, four times as fast. Seen by w that is hardly any energy, but particles see the face as a whole one.
         """
         layers = math.ceil(self.scene.method.cfl) + 2
-        velocity = _continued(velocity, known, self._without_slits(boundary), layers)
+        velocity = _continued(velocity, known, self._without_slits(boundary), layers, DEEP * self.grid.h)
         self.sources.carry(velocity)
         return velocity
 
@@ -276,10 +277,10 @@ class _Clock:
         self._last = now
 
 
-def _continued(field, known, walls, layers) -> Faces:
-    """A field on faces, known on some of the open ones, in the layers beyond them and along walls."""
+def _continued(field, known, walls, layers, deepest) -> Faces:
+    """A field on faces, known on some of the open ones, in layers beyond them, and along walls so deep in them [m]."""
     known = Faces(*(k & (w > 0) for k, w in zip(known, walls.open, strict=True)))
-    return constrain(extrapolate(field, known, layers), walls)
+    return constrain(extrapolate(field, known, layers), walls, deepest)
 
 
 def _joined(flow, shift, dt) -> Faces:

@@ -100,7 +100,7 @@ def _average_layer(u, layer, after, rows, n):
                 after[i, j] &= _SOME
 
 
-def constrain(velocity: Faces, boundary: Boundary) -> Faces:
+def constrain(velocity: Faces, boundary: Boundary, deepest: float = np.inf) -> Faces:
     """Velocity [m/s], float32, whose normal component in closed faces (w = 0) is the solid's.
 
         u ← u − ((u − u_solid)·n) n,     n = ∇φ/|∇φ|
@@ -110,8 +110,8 @@ def constrain(velocity: Faces, boundary: Boundary) -> Faces:
     before the change: u should be extrapolated into the solids first, and
     boundary.velocity be the solids' also in the open faces beside them. Where φ
     has no gradient the solid's velocity is taken. On a closed face of the
-    domain's sides the normal is the face's own.  B07 §3.2, after Houston et al.
-    2003.
+    domain's sides the normal is the face's own. Faces deeper in a solid than
+    `deepest` [m] are left alone.  B07 §3.2, after Houston et al. 2003.
     """
     velocity = as_faces(velocity, np.float32)
     open, solid = as_faces(boundary.open, np.float32), as_faces(boundary.velocity, np.float32)
@@ -124,12 +124,12 @@ def constrain(velocity: Faces, boundary: Boundary) -> Faces:
         for side in (0, -1):
             at = tuple(side if axis == a else slice(None) for axis in range(3))
             np.copyto(out[a][at], solid[a][at], where=open[a][at] == 0)
-    _constrain(out, velocity, phi.reshape(-1), open, solid, (nodes[1] * nodes[2], nodes[2], 1))
+    _constrain(out, velocity, phi.reshape(-1), open, solid, (nodes[1] * nodes[2], nodes[2], 1), np.float32(-deepest))
     return out
 
 
 @kernel
-def _constrain(out, velocity, phi, open, solid, strides):
+def _constrain(out, velocity, phi, open, solid, strides, lowest):
     for plane in prange(out[0].shape[0]):
         i = np.int64(plane)
         for a in range(3):
@@ -138,7 +138,8 @@ def _constrain(out, velocity, phi, open, solid, strides):
             if int(a == 0) <= i < ni - (a == 0):
                 for j in range(int(a == 1), nj - (a == 1)):
                     for k in range(int(a == 2), nk - (a == 2)):
-                        if w[i, j, k] == 0.0:
+                        node = i * strides[0] + j * strides[1] + k * strides[2]
+                        if w[i, j, k] == 0.0 and phi[node] >= lowest:
                             out[a][i, j, k] = _slipping(velocity, phi, solid, strides, a, i, j, k)
 
 
