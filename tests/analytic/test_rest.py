@@ -83,9 +83,10 @@ def test_in_three_dimensions(tank, advection):
 @tanks
 @advections
 @pytest.mark.parametrize("cells", [48, 64])
-def test_for_ten_seconds(tank, advection, cells):
+def test_for_ten_seconds(tank, advection, cells, request):
     if tank == "tilted" and advection != "flip":
-        pytest.skip("where the surface meets an oblique wall, splashes of 0.002 of m g × depth were seen")
+        reason = "splashes of 0.002 of m g × depth where the surface meets an oblique wall"
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=False))
     energy, change = rest(resting(tank, cells, 2, advection), tank, 10)
     assert energy <= MOST[advection]
     assert change <= 0.01
