@@ -20,6 +20,16 @@ COMPILING = "compiling kernels (first run only)"
 SHOW_CACHE = "import numba, paddlewheel.kernel; print(numba.config.CACHE_DIR)"
 SHOW_THREADS = "from paddlewheel.kernel import threads; print(threads())"
 RUN_KERNEL = "from paddlewheel.benchmark import triad_bandwidth; triad_bandwidth(16, 1)"
+RUN_LIQUID = """
+import hashlib
+from paddlewheel import Simulation
+from paddlewheel.gallery import hollow
+simulation = Simulation(hollow.scene(cells=24))
+for _ in range(6):
+    simulation.step()
+state = simulation.state
+print(hashlib.sha256(b"".join(a.tobytes() for a in (*state.velocity, *state.particles, state.pressure))).hexdigest())
+"""
 
 
 def run(code, **environment):
@@ -59,6 +69,17 @@ def test_only_the_first_run_compiles_and_says_so(tmp_path):
     assert first.returncode == second.returncode == 0
     assert first.stderr.count(COMPILING) == 1
     assert COMPILING not in second.stderr
+
+
+@pytest.mark.slow
+def test_compiled_kernels_do_what_loaded_ones_do(tmp_path):
+    """To the last bit, or a run that is resumed would not be the unbroken one."""
+    first = run(RUN_LIQUID, NUMBA_CACHE_DIR=str(tmp_path))
+    second = run(RUN_LIQUID, NUMBA_CACHE_DIR=str(tmp_path))
+    assert first.stderr.count(COMPILING) == 1
+    assert COMPILING not in second.stderr
+    assert len(first.stdout) > 64
+    assert first.stdout == second.stdout
 
 
 def test_a_home_that_cannot_be_written_to_is_no_obstacle(tmp_path):

@@ -29,8 +29,10 @@ from numba.core import event
 
 __all__ = ["compile_seconds", "kernel", "prange", "threads", "threads_worth"]
 
-# Full fast maths would delete tests for NaN and infinity.
-_FAST = {"reassoc", "contract", "nsz", "arcp"}
+# Full fast maths would delete tests for NaN and infinity. Sums must keep their order: with "reassoc" the machine code of
+# the process that compiled a kernel adds up in another one than that which is loaded from the cache, and a run that is
+# resumed would differ from the unbroken one. It costs no time that could be measured.
+_FAST = {"contract", "nsz", "arcp"}
 _declared: list[str] = []
 
 FEW = 30_000  # items a kernel goes through in about the time it takes to wake a thread and wait for it

@@ -101,9 +101,9 @@ class Stepper:
         clock.stop("surface")
 
         if method.advection == "semi-lagrangian":
-            old = semi_lagrangian(grid, flow, dt)
+            old = semi_lagrangian(grid, flow, dt, where=Faces(*(_beside_liquid(phi, a) for a in range(3))))
         else:
-            old = extrapolate(*self._from_particles(particles, first), 2)
+            old, _ = extrapolate(*self._from_particles(particles, first), 2)
         del flow
         clock.stop("transfer")
 
@@ -280,7 +280,8 @@ class _Clock:
 def _continued(field, known, walls, layers, deepest) -> Faces:
     """A field on faces, known on some of the open ones, in layers beyond them, and along walls so deep in them [m]."""
     known = Faces(*(k & (w > 0) for k, w in zip(known, walls.open, strict=True)))
-    return constrain(extrapolate(field, known, layers), walls, deepest)
+    field, reached = extrapolate(field, known, layers)
+    return constrain(field, walls, reached, deepest)
 
 
 def _joined(flow, shift, dt) -> Faces:

@@ -170,6 +170,21 @@ class Particles(NamedTuple):
         return Particles(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
 
+class Body(NamedTuple):
+    """Where a rigid body is and how it moves, each float64.
+
+    position          (3,) of its centre of mass [m]
+    orientation       (4,) unit quaternion (w, x, y, z): turns it from how it was drawn
+    velocity          (3,) of the centre of mass [m/s]
+    angular_velocity  (3,) in world axes [rad/s]
+    """
+
+    position: np.ndarray
+    orientation: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+
+
 @dataclass
 class State:
     """Everything a simulation knows of the liquid at one time: what a step starts from, and what it leaves.

@@ -47,31 +47,41 @@ def test_fills_as_many_layers_as_asked(layers):
     rng = np.random.default_rng(1)
     known = Faces(*(rng.random(GRID.face_shape(a)) < 0.01 for a in range(3)))
     u = Faces(*(np.where(k, np.float32(2.5), np.float32(-9)) for k in known))
-    for k, v in zip(known, extrapolate(u, known, layers), strict=True):
+    for k, v, told in zip(known, *extrapolate(u, known, layers), strict=True):
         reached = ndimage.binary_dilation(k, iterations=layers) if layers else k
-        assert np.array_equal(v == 2.5, reached)
-        assert np.array_equal(v == -9, ~reached)
+        assert np.array_equal(told, reached)
+        assert np.array_equal(v, np.where(reached, 2.5, 0))
 
 
 def test_a_layer_is_the_mean_of_those_before():
     known = Faces(*(np.zeros(GRID.face_shape(a), bool) for a in range(3)))
     u = random_faces(np.random.default_rng(2))
     known.y[4, 4, 4] = known.y[6, 4, 4] = known.y[5, 5, 4] = True
-    one, two = extrapolate(u, known, 1), extrapolate(u, known, 2)
+    (one, _), (two, _) = extrapolate(u, known, 1), extrapolate(u, known, 2)
     assert one.y[5, 4, 4] == pytest.approx((u.y[4, 4, 4] + u.y[6, 4, 4] + u.y[5, 5, 4]) / 3)
     assert one.y[3, 4, 4] == u.y[4, 4, 4]
     # in the second layer the first counts as known, and nothing filled in the second does
     assert two.y[5, 3, 4] == pytest.approx((one.y[5, 4, 4] + one.y[4, 3, 4] + one.y[6, 3, 4]) / 3)
-    assert np.array_equal(one.x, u.x)
+    assert not one.x.any()
 
 
 @pytest.mark.parametrize("how", TURNS)
 def test_turning_turns_the_extrapolation(how):
     rng = np.random.default_rng(3)
     u, known = random_faces(rng), Faces(*(rng.random(GRID.face_shape(a)) < 0.1 for a in range(3)))
-    turned = extrapolate(turn_faces(u, how, vector=True), Faces(*(turn_faces(known, how, vector=False))), 3)
-    for a, b in zip(turned, turn_faces(extrapolate(u, known, 3), how, vector=True), strict=True):
+    turned, _ = extrapolate(turn_faces(u, how, vector=True), Faces(*(turn_faces(known, how, vector=False))), 3)
+    for a, b in zip(turned, turn_faces(extrapolate(u, known, 3)[0], how, vector=True), strict=True):
         assert a == pytest.approx(b, abs=1e-6)
+
+
+def test_what_was_not_reached_is_not_constrained():
+    rng = np.random.default_rng(5)
+    u, solid = random_faces(rng), boundary(GRID, rng.standard_normal(GRID.node_shape) - 0.5)
+    reached = Faces(*(rng.random(GRID.face_shape(a)) < 0.5 for a in range(3)))
+    some, everywhere = constrain(u, solid, reached), constrain(u, solid)
+    for before, v, w, at in zip(interior(u), interior(some), interior(everywhere), interior(reached), strict=True):
+        assert np.array_equal(v, np.where(at, w, before))
+        assert (w != before).any()
 
 
 def test_inputs_are_left_alone():
@@ -209,8 +219,11 @@ def test_threads_do_not_matter(on_threads):
     grid = Grid((31, 7, 6), 0.1)
     u, solid = random_faces(rng, grid), boundary(grid, rng.standard_normal(grid.node_shape) - 0.5)
     known = Faces(*(w > 0 for w in solid.open))
-    for function, arguments in ((extrapolate, (u, known, 5)), (constrain, (u, solid))):
-        alone, together = (on_threads(n, function, *arguments) for n in (1, 4))
+
+    def both():
+        return *extrapolate(u, known, 5), constrain(u, solid)
+
+    for alone, together in zip(*(on_threads(n, both) for n in (1, 4)), strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
 
 

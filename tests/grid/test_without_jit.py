@@ -26,7 +26,7 @@ def everything():
         w = weights["area"]
         faces = weights | {
             "gradient": gradient(level, grid.h),
-            "extrapolate": extrapolate(u, Faces(*(v > 0 for v in w)), 2),
+            "extrapolate": extrapolate(u, Faces(*(v > 0 for v in w)), 2)[0],
             "constrain": constrain(u, Boundary(phi, w, u)),
         }
         cells = {

@@ -14,21 +14,22 @@ _SOME, _LACK = 1, 2  # a row has known faces; has unknown ones
 _FLAT = 1e-5  # a difference of φ this small beside φ itself is rounding, not a direction
 
 
-def extrapolate(velocity: Faces, known: Faces, layers: int) -> Faces:
+def extrapolate(velocity: Faces, known: Faces, layers: int) -> tuple[Faces, Faces]:
     """Velocity [m/s], float32, continued as constants `layers` faces beyond those where `known` is True.
 
     Layer by layer, each unknown face takes the mean of its nearest faces of the
     same axis (six, or four in 2-D) that were known before the layer. Faces out
-    of reach keep their values.  B07 §3.2.
+    of reach are zero; the second result is True where they are not.  B07 §3.2.
     """
     if not 0 <= layers < _UNKNOWN:
         raise ValueError(f"layers={layers!r}: expected a number from 0 to {_UNKNOWN - 1}")
-    velocity = Faces(*(u.copy() for u in as_faces(velocity, np.float32)))
-    known = as_faces(known, bool)
+    velocity, known = as_faces(velocity, np.float32), as_faces(known, bool)
     if velocity.x.shape != known.x.shape:
         raise ValueError(
             f"velocity has {velocity.x.shape} faces along x, known {known.x.shape}: expected the same grid"
         )
+    velocity = Faces(*(np.where(k, u, np.float32(0)) for u, k in zip(velocity, known, strict=True)))
+    reached = []
     for u, k in zip(velocity, known, strict=True):
         layer = np.empty(u.shape, np.uint8)
         rows, after = np.empty(u.shape[:2], np.uint8), np.empty(u.shape[:2], np.uint8)
@@ -36,7 +37,8 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> Faces:
         for n in range(1, layers + 1):
             _average_layer(u, layer, after, rows, n)
             rows, after = after, rows
-    return velocity
+        reached.append(layer != _UNKNOWN)
+    return velocity, Faces(*reached)
 
 
 @kernel
@@ -100,7 +102,7 @@ def _average_layer(u, layer, after, rows, n):
                 after[i, j] &= _SOME
 
 
-def constrain(velocity: Faces, boundary: Boundary, deepest: float = np.inf) -> Faces:
+def constrain(velocity: Faces, boundary: Boundary, reached: Faces | None = None, deepest: float = np.inf) -> Faces:
     """Velocity [m/s], float32, whose normal component in closed faces (w = 0) is the solid's.
 
         u ← u − ((u − u_solid)·n) n,     n = ∇φ/|∇φ|
@@ -110,8 +112,8 @@ def constrain(velocity: Faces, boundary: Boundary, deepest: float = np.inf) -> F
     before the change: u should be extrapolated into the solids first, and
     boundary.velocity be the solids' also in the open faces beside them. Where φ
     has no gradient the solid's velocity is taken. On a closed face of the
-    domain's sides the normal is the face's own. Faces deeper in a solid than
-    `deepest` [m] are left alone.  B07 §3.2, after Houston et al. 2003.
+    domain's sides the normal is the face's own. Faces that are not `reached`,
+    or deeper in a solid than `deepest` [m], are left alone.  B07 §3.2, after Houston et al. 2003.
     """
     velocity = as_faces(velocity, np.float32)
     open, solid = as_faces(boundary.open, np.float32), as_faces(boundary.velocity, np.float32)
@@ -119,27 +121,29 @@ def constrain(velocity: Faces, boundary: Boundary, deepest: float = np.inf) -> F
     nodes = tuple(f.shape[a] for a, f in enumerate(velocity))
     if not (phi.shape == nodes and velocity.x.shape == open.x.shape == solid.x.shape):
         raise ValueError(f"velocity and boundary (nodes {phi.shape}) do not belong to one grid (nodes {nodes})")
+    reached = as_faces(reached or Faces(*(np.ones(u.shape, bool) for u in velocity)), bool)
     out = Faces(*(u.copy() for u in velocity))
     for a in range(3):
         for side in (0, -1):
             at = tuple(side if axis == a else slice(None) for axis in range(3))
             np.copyto(out[a][at], solid[a][at], where=open[a][at] == 0)
-    _constrain(out, velocity, phi.reshape(-1), open, solid, (nodes[1] * nodes[2], nodes[2], 1), np.float32(-deepest))
+    strides = nodes[1] * nodes[2], nodes[2], 1
+    _constrain(out, velocity, phi.reshape(-1), open, solid, reached, strides, np.float32(-deepest))
     return out
 
 
 @kernel
-def _constrain(out, velocity, phi, open, solid, strides, lowest):
+def _constrain(out, velocity, phi, open, solid, reached, strides, lowest):
     for plane in prange(out[0].shape[0]):
         i = np.int64(plane)
         for a in range(3):
-            w = open[a]
+            w, near = open[a], reached[a]
             ni, nj, nk = w.shape
             if int(a == 0) <= i < ni - (a == 0):
                 for j in range(int(a == 1), nj - (a == 1)):
                     for k in range(int(a == 2), nk - (a == 2)):
                         node = i * strides[0] + j * strides[1] + k * strides[2]
-                        if w[i, j, k] == 0.0 and phi[node] >= lowest:
+                        if near[i, j, k] and w[i, j, k] == 0.0 and phi[node] >= lowest:
                             out[a][i, j, k] = _slipping(velocity, phi, solid, strides, a, i, j, k)
 
 

@@ -8,6 +8,7 @@ from paddlewheel.kernel import kernel, prange
 __all__ = ["STEEPEST", "extend", "extend_into_solids"]
 
 STEEPEST = 1.5  # |∇φ| of a signed distance is 1: a fit much steeper than that follows noise
+_FAR = 3.0  # cells above its surface, where liquid does not care how φ goes on
 _TOUCHING = 0.25  # cells by which liquid must be nearer to its surface than to a wall: the wall's distance is a mean
 
 
@@ -24,10 +25,10 @@ def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int
     phi, solid = np.array(phi, np.float32, order="C"), np.require(solid, np.float32, "CAW")
     outside, believed = np.empty(phi.shape, np.bool_), np.empty(phi.shape, np.bool_)
     _believe(outside, believed, phi, solid, _TOUCHING * h)
-    extended, reached = _extended(phi, believed, h, layers, solid, outside)
+    extended, reached = _extended(phi, believed, h, layers, solid, outside, np.float32(_FAR * h))
     wet = (outside | reached) & (extended < 0)
     for _ in range(2):  # in a cut corner a centre can be more than a cell deep
-        front = _beside(wet) & ~outside & ~reached
+        front = _beside(wet, extended, np.float32(np.inf)) & ~outside & ~reached
         extended[front] = -0.5 * h
         wet |= front
     return extended
@@ -49,47 +50,50 @@ def extend(phi: np.ndarray, known: np.ndarray, h: float, layers: int = 5) -> np.
     phi, known = np.array(phi, np.float32, order="C"), np.array(known, bool, order="C")
     if phi.ndim != 3 or phi.shape != known.shape:
         raise ValueError(f"phi of shape {phi.shape}, known of shape {known.shape}: expected one value per cell in both")
-    return _extended(phi, known, h, layers, np.empty((0, 0, 0), np.float32), np.array(True))[0]
+    return _extended(phi, known, h, layers, np.empty((0, 0, 0), np.float32), np.array(True), np.float32(np.inf))[0]
 
 
-def _extended(phi, known, h, layers, solid, source) -> tuple[np.ndarray, np.ndarray]:
-    """φ carried into the cells that are not known, and the cells where it is known then.
+def _extended(phi, known, h, layers, solid, source, far) -> tuple[np.ndarray, np.ndarray]:
+    """φ carried into the cells that are not known, from where φ < far, and the cells where it is known then.
 
     Fits are to cells of `source` only. With `solid`, its distance at nodes, they keep to their side of a wall.
     """
     phi, known = phi.copy(), known.copy()
     for _ in range(layers):
-        cells = np.stack(np.nonzero(_beside(known)), axis=1)
+        cells = np.flatnonzero(_beside(known, phi, far))
         if len(cells) == 0:
             break
         values = np.empty(len(cells), np.float32)
         _fit(values, cells, phi, (~(known & source)).view(np.uint8), solid, h)
         found = ~np.isnan(values)
-        at = tuple(cells[found].T)
-        phi[at] = values[found]
-        known[at] = True
+        phi.reshape(-1)[cells[found]] = values[found]
+        known.reshape(-1)[cells[found]] = True
     return phi, known
 
 
-def _beside(known: np.ndarray) -> np.ndarray:
-    """Unknown cells that share a face with a known one."""
+def _beside(known, phi, far) -> np.ndarray:
+    """Unknown cells that share a face with a known one where φ < far."""
     beside = np.empty_like(known)
-    _mark_beside(beside, known)
+    _mark_beside(beside, known if far == np.inf else known & (phi < far), known)
     return beside
 
 
 @kernel
-def _mark_beside(beside, known):
+def _mark_beside(beside, near, known):
     ni, nj, nk = known.shape
     for plane in prange(ni):
         i = np.int64(plane)
         for j in range(nj):
             out, here = beside[i, j], known[i, j]
-            below_i, above_i = known[max(i - 1, 0), j], known[min(i + 1, ni - 1), j]
-            below_j, above_j = known[i, max(j - 1, 0)], known[i, min(j + 1, nj - 1)]
+            below_i, above_i = near[max(i - 1, 0), j], near[min(i + 1, ni - 1), j]
+            below_j, above_j, row = near[i, max(j - 1, 0)], near[i, min(j + 1, nj - 1)], near[i, j]
             for k in range(nk):
-                around = below_i[k] | above_i[k] | below_j[k] | above_j[k]
-                out[k] = not here[k] and (around or here[max(k - 1, 0)] or here[min(k + 1, nk - 1)])
+                out[k] = below_i[k] | above_i[k] | below_j[k] | above_j[k]
+            for k in range(1, nk):
+                out[k] |= row[k - 1]
+                out[k - 1] |= row[k]
+            for k in range(nk):
+                out[k] &= not here[k]
 
 
 @kernel
@@ -108,8 +112,10 @@ def _believe(outside, believed, phi, solid, touching):
 
 @kernel
 def _fit(values, cells, phi, layer, solid, h):
-    for n in prange(cells.shape[0]):
-        values[n] = _fitted_value(phi, layer, solid, h, cells[n, 0], cells[n, 1], cells[n, 2])
+    ny, nz = phi.shape[1], phi.shape[2]
+    for n in prange(len(cells)):
+        cell = np.int64(cells[n])
+        values[n] = _fitted_value(phi, layer, solid, h, cell // (ny * nz), cell // nz % ny, cell % nz)
 
 
 @kernel(parallel=False)

@@ -374,22 +374,26 @@ def _trace_back(out, flat, where, scale, stages, cells):
             if i < ni:
                 for j in range(nj):
                     row, chosen = out[a][i, j], where[a][i, j]
-                    if chosen.any():
-                        _fetch_back(rows, index, nk, flat, a, i, j, scale, stages, cells)
-                        for k in range(nk):
+                    low, high = nk, 0
+                    for k in range(nk):
+                        if chosen[k]:
+                            low, high = min(low, k), k + 1
+                    if low < high:
+                        _fetch_back(rows, index, low, high - low, flat, a, i, j, scale, stages, cells)
+                        for k in range(low, high):
                             if chosen[k]:
-                                row[k] = rows[_FLOW, k] if rows[_FAR, k] < _FARTHEST else np.nan
+                                row[k] = rows[_FLOW, k - low] if rows[_FAR, k - low] < _FARTHEST else np.nan
 
 
 @kernel(parallel=False)
-def _fetch_back(rows, index, n, flat, a, i, j, scale, stages, cells):
-    """Component a where the flow through the row (i, j) of its faces comes from, in the row _FLOW."""
+def _fetch_back(rows, index, low, n, flat, a, i, j, scale, stages, cells):
+    """Component a where the flow through n faces from (i, j, low) on comes from, in the row _FLOW."""
     for k in range(n):
         rows[_SCALE, k] = scale
         rows[_START, k], rows[_START + 1, k], rows[_START + 2, k] = (
             i + 0.5 * (a != 0),
             j + 0.5 * (a != 1),
-            k + 0.5 * (a != 2),
+            low + k + 0.5 * (a != 2),
         )
     _go(rows, index, n, flat, cells, stages)
     for b in range(3):

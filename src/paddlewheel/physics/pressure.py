@@ -246,6 +246,13 @@ def _subtract_gradient(out, known, velocity, open, p, phi, axis, scale):
         for j in range(out.shape[1]):
             below, above = phi[i + 1 - d0, j + 1 - d1], phi[i + 1, j + 1]
             w, before, after, determined = open[i, j], velocity[i, j], out[i, j], known[i, j]
+            lowest = np.float32(0.0)
+            for k in range(len(below)):
+                lowest = min(lowest, below[k], above[k])
+            if lowest >= 0.0:  # no liquid beside the whole row
+                for k in range(out.shape[2]):
+                    after[k], determined[k] = before[k], False
+                continue
             for k in range(out.shape[2]):
                 lower, upper = below[k + 1 - d2], above[k + 1]
                 determined[k] = w[k] > 0.0 and (lower < 0.0 or upper < 0.0)
