@@ -255,8 +255,9 @@ def _add_liquid(kinds) -> None:
         "liquid",
         help="the time step of a liquid on a ladder of grids",
         description="Time the steps of a liquid, stage by stage, and measure its memory on a ladder of grids. It is a\n"
-        "dam break, FLIP with 8 particles per cell, 4 million at 128 cells; or liquid in a hollow sphere,\n"
-        "the gallery's liquid-in-sphere, semi-Lagrangian. docs/benchmarks.md says how it is measured.",
+        "dam break, FLIP with 8 particles per cell, 4 million at 128 cells; or the gallery's liquid-in-sphere\n"
+        "as in Batty's Fluid3D: semi-Lagrangian, one marker per cell, steps of one cell. docs/benchmarks.md\n"
+        "says how it is measured.",
         epilog="""examples:
   paddlewheel bench liquid --json liquid.json --plot liquid.png
   paddlewheel bench liquid --cells 32,64                 only the smaller grids: seconds

@@ -1,31 +1,33 @@
-"""Batty's Fluid3D: liquid sloshes in a hollow sphere.
+"""Batty's Fluid3D: a ball of liquid falls in a hollow sphere.
 
 The scene of the code that Batty published with B07, by the means of its time:
-semi-Lagrangian advection, and markers for the surface.
+semi-Lagrangian advection, and markers for the surface. His has one marker per
+cell and steps of one cell: `particles_per_cell=1, cfl=1` is like for like.
 """
 
 from paddlewheel.gallery import common
 from paddlewheel.run import Simulation
 from paddlewheel.scene import Liquid, Method, Scene, Solid
-from paddlewheel.solids.shapes import HalfSpace, Sphere
+from paddlewheel.solids.shapes import Sphere
 
-caption = "Half a sphere of liquid falls over in a hollow sphere, slides up the other side and sloshes."
+caption = "A ball of liquid falls off-centre in a hollow sphere, splashes up its sides and sloshes."
 
 LIMITS = common.LIMITS
 
 FRAMES = 60  # what a check simulates
-CENTER, RADIUS = (0.5, 0.5, 0.5), 0.4  # [m]
+ROOM, BALL = Sphere((0.5, 0.5, 0.5), 0.35), Sphere((0.55, 0.55, 0.4), 0.23)  # [m]
 
 
-def scene(cells: int = 32, advection: str = "semi-lagrangian", weights: str = "area", cfl: float = 5.0) -> Scene:
-    """A unit cube, solid but for a sphere, whose half x > 0.5 is liquid."""
-    room = Sphere(CENTER, RADIUS)
-    return Scene(
-        size=(1, 1, 1),
-        cells=cells,
-        method=Method(advection=advection, weights=weights, cfl=cfl),
-        items=[Solid(~room), Liquid(room & HalfSpace(CENTER, (-1, 0, 0)))],
-    )
+def scene(
+    cells: int = 40,
+    advection: str = "semi-lagrangian",
+    weights: str = "area",
+    cfl: float = 5.0,
+    particles_per_cell: int = 8,
+) -> Scene:
+    """A unit cube, solid but for a sphere, and a ball of liquid in it, less what is in the solid."""
+    method = Method(advection=advection, weights=weights, cfl=cfl, particles_per_cell=particles_per_cell)
+    return Scene(size=(1, 1, 1), cells=cells, method=method, items=[Solid(~ROOM), Liquid(BALL & ROOM)])
 
 
 def check(simulation: Simulation) -> dict[str, float]:
