@@ -29,7 +29,7 @@ from numba.core import event
 
 __all__ = ["compile_seconds", "kernel", "prange", "threads", "threads_worth"]
 
-# Full fast maths would delete tests for NaN and infinity. Sums must keep their order: with "reassoc" the machine code of
+# Full fast maths would delete tests for NaN and infinity. Sums must keep their order: with "reassoc" machine code of
 # the process that compiled a kernel adds up in another one than that which is loaded from the cache, and a run that is
 # resumed would differ from the unbroken one. It costs no time that could be measured.
 _FAST = {"contract", "nsz", "arcp"}

@@ -5,10 +5,9 @@ import numpy as np
 from paddlewheel.grid.plane import fitted_plane, tangent_plane
 from paddlewheel.kernel import kernel, prange
 
-__all__ = ["STEEPEST", "extend", "extend_into_solids"]
+__all__ = ["STEEPEST", "extend", "extend_into_solids", "liquid_box"]
 
 STEEPEST = 1.5  # |∇φ| of a signed distance is 1: a fit much steeper than that follows noise
-_FAR = 3.0  # cells above its surface, where liquid does not care how φ goes on
 _TOUCHING = 0.25  # cells by which liquid must be nearer to its surface than to a wall: the wall's distance is a mean
 
 
@@ -22,16 +21,39 @@ def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int
     the liquid and keeps its value, or is a solid cell beside such liquid, and
     counts as liquid.
     """
-    phi, solid = np.array(phi, np.float32, order="C"), np.require(solid, np.float32, "CAW")
+    whole, solid = np.array(phi, np.float32, order="C"), np.require(solid, np.float32, "CAW")
+    # Farther from liquid than the layers of a wall reach, it does not care how φ goes on.
+    box = liquid_box(whole, margin=layers + 3)
+    phi = np.ascontiguousarray(whole[box])
+    solid = np.ascontiguousarray(solid[tuple(slice(s.start, s.stop + 1) for s in box)])
     outside, believed = np.empty(phi.shape, np.bool_), np.empty(phi.shape, np.bool_)
     _believe(outside, believed, phi, solid, _TOUCHING * h)
-    extended, reached = _extended(phi, believed, h, layers, solid, outside, np.float32(_FAR * h))
+    extended, reached = _extended(phi, believed, h, layers, solid, outside)
     wet = (outside | reached) & (extended < 0)
     for _ in range(2):  # in a cut corner a centre can be more than a cell deep
-        front = _beside(wet, extended, np.float32(np.inf)) & ~outside & ~reached
+        front = _beside(wet) & ~outside & ~reached
         extended[front] = -0.5 * h
         wet |= front
-    return extended
+    whole[box] = extended
+    return whole
+
+
+def liquid_box(phi: np.ndarray, margin: int = 0, aligned: int = 1) -> tuple[slice, slice, slice]:
+    """A box of cells around the liquid, φ < 0, and `margin` cells more, that begins at multiples of `aligned`.
+
+    Of one cell if there is no liquid.
+    """
+    extents = np.empty((phi.shape[0], 4), np.int64)
+    _extents(extents, np.require(phi, np.float32, "CAW"))
+    planes = np.flatnonzero(extents[:, 1] > 0)
+    if not len(planes):
+        return (slice(0, 1),) * 3
+    lows = planes[0], *extents[planes][:, [0, 2]].min(axis=0)
+    highs = planes[-1] + 1, *extents[planes][:, [1, 3]].max(axis=0)
+    return tuple(
+        slice(max(int(low) - margin, 0) // aligned * aligned, min(int(high) + margin, n))
+        for low, high, n in zip(lows, highs, phi.shape, strict=True)
+    )
 
 
 def extend(phi: np.ndarray, known: np.ndarray, h: float, layers: int = 5) -> np.ndarray:
@@ -50,17 +72,17 @@ def extend(phi: np.ndarray, known: np.ndarray, h: float, layers: int = 5) -> np.
     phi, known = np.array(phi, np.float32, order="C"), np.array(known, bool, order="C")
     if phi.ndim != 3 or phi.shape != known.shape:
         raise ValueError(f"phi of shape {phi.shape}, known of shape {known.shape}: expected one value per cell in both")
-    return _extended(phi, known, h, layers, np.empty((0, 0, 0), np.float32), np.array(True), np.float32(np.inf))[0]
+    return _extended(phi, known, h, layers, np.empty((0, 0, 0), np.float32), np.array(True))[0]
 
 
-def _extended(phi, known, h, layers, solid, source, far) -> tuple[np.ndarray, np.ndarray]:
-    """φ carried into the cells that are not known, from where φ < far, and the cells where it is known then.
+def _extended(phi, known, h, layers, solid, source) -> tuple[np.ndarray, np.ndarray]:
+    """φ carried into the cells that are not known, and the cells where it is known then.
 
     Fits are to cells of `source` only. With `solid`, its distance at nodes, they keep to their side of a wall.
     """
     phi, known = phi.copy(), known.copy()
     for _ in range(layers):
-        cells = np.flatnonzero(_beside(known, phi, far))
+        cells = np.flatnonzero(_beside(known))
         if len(cells) == 0:
             break
         values = np.empty(len(cells), np.float32)
@@ -71,27 +93,27 @@ def _extended(phi, known, h, layers, solid, source, far) -> tuple[np.ndarray, np
     return phi, known
 
 
-def _beside(known, phi, far) -> np.ndarray:
-    """Unknown cells that share a face with a known one where φ < far."""
+def _beside(known: np.ndarray) -> np.ndarray:
+    """Unknown cells that share a face with a known one."""
     beside = np.empty_like(known)
-    _mark_beside(beside, known if far == np.inf else known & (phi < far), known)
+    _mark_beside(beside, known)
     return beside
 
 
 @kernel
-def _mark_beside(beside, near, known):
+def _mark_beside(beside, known):
     ni, nj, nk = known.shape
     for plane in prange(ni):
         i = np.int64(plane)
         for j in range(nj):
             out, here = beside[i, j], known[i, j]
-            below_i, above_i = near[max(i - 1, 0), j], near[min(i + 1, ni - 1), j]
-            below_j, above_j, row = near[i, max(j - 1, 0)], near[i, min(j + 1, nj - 1)], near[i, j]
+            below_i, above_i = known[max(i - 1, 0), j], known[min(i + 1, ni - 1), j]
+            below_j, above_j = known[i, max(j - 1, 0)], known[i, min(j + 1, nj - 1)]
             for k in range(nk):
                 out[k] = below_i[k] | above_i[k] | below_j[k] | above_j[k]
             for k in range(1, nk):
-                out[k] |= row[k - 1]
-                out[k - 1] |= row[k]
+                out[k] |= here[k - 1]
+                out[k - 1] |= here[k]
             for k in range(nk):
                 out[k] &= not here[k]
 
@@ -137,3 +159,22 @@ def _fitted_value(phi, layer, solid, h, i, j, k):
     slope = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
     limit = min(1.0, STEEPEST * h / slope) if slope > 0.0 else 1.0
     return mean - limit * (g[0] * m[0] + g[1] * m[1] + g[2] * m[2])
+
+
+@kernel
+def _extents(extents, phi):
+    """For each plane the range of j and of k in which there is liquid: first, last + 1; zeros if there is none."""
+    for plane in prange(phi.shape[0]):
+        i = np.int64(plane)
+        j0, j1, k0, k1 = phi.shape[1], 0, phi.shape[2], 0
+        for j in range(phi.shape[1]):
+            row = phi[i, j]
+            lowest = np.float32(0)
+            for k in range(len(row)):
+                lowest = min(lowest, row[k])
+            if lowest < 0.0:
+                j0, j1 = min(j0, j), j + 1
+                for k in range(len(row)):
+                    if row[k] < 0.0:
+                        k0, k1 = min(k0, k), max(k1, k + 1)
+        extents[i, 0], extents[i, 1], extents[i, 2], extents[i, 3] = j0, j1, k0, k1

@@ -18,6 +18,8 @@ The same matrix spreads particles where they crowd (Kugelstadt et al. 2019): a
 displacement δ = −∇ψ that is to have the divergence e, the excess of their
 density, moves them in the next step, and changes no velocity.
 
+All that is done in the box around the liquid, which may be a small part of the grid.
+
 Domain sides are weights too: a closed one has w = 0. Beyond an open one lies
 a layer of ghost cells that mirror the liquid as air, which puts p = 0 on the
 side itself.
@@ -29,6 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.grid.levelset import liquid_box
 from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.linear import Prepared
@@ -38,6 +41,7 @@ from paddlewheel.types import Boundary, Faces, Grid, SolveInfo
 
 # The customary 1e-2 alone leaves 0.13 g Δt of motion in still water at 17°.
 SMALLEST_THETA = 1e-6
+ALIGNED = 8  # cells: the box around the liquid begins at multiples of this, so that coarse grids do not creep with it
 SPREAD_TOLERANCE = 0.05  # of the displacement: what is left of an excess is seen again in the next step
 
 
@@ -84,8 +88,10 @@ def project(
     begin from, such as the last step's.
     """
     began = time.perf_counter()
-    pressed, ghosted = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
-    system = _assembled(grid, pressed, ghosted, boundary, density * grid.h / dt)
+    pressed, phi = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
+    box = liquid_box(phi, aligned=ALIGNED)
+    ghosted = _with_ghosts(phi, np.abs, box)
+    system = _assembled(box, pressed, ghosted, boundary, density * grid.h / dt)
     regions = closed_regions(system)
     lost = np.empty(0)
     if regions is not None:
@@ -93,21 +99,22 @@ def project(
         system = system._replace(rhs=regions.centred(system.rhs))
     assembled = time.perf_counter()
 
+    pressed_on = bool(np.any(surface_pressure))
     prepared, unknown = Prepared(system, solver), system.unknown
     del system  # the solver has its own copy
-    start = None if start is None else np.asarray(start, float) - surface_pressure
+    if start is not None:
+        start = np.subtract(start, surface_pressure)[box] if pressed_on else np.asarray(start)[box]
     p, info = prepared.solve(tolerance=tolerance, start=start)
     p = p if regions is None else regions.centred(p)
     solved = time.perf_counter()
 
-    known = Faces(*(np.empty(u.shape, np.bool_) for u in velocity))
-    projected = Faces(*(np.empty(u.shape, np.float32) for u in velocity))
-    _update(projected, known, pressed, boundary.open, p, ghosted, dt / (density * grid.h))
-    pressure = p
-    if np.any(surface_pressure):
-        pressure = np.where(unknown, p + surface_pressure, 0.0)
-        for out, u, at in zip(projected, velocity, known, strict=True):
-            np.copyto(out, u, where=~at, casting="same_kind")
+    known = Faces(*(np.zeros(u.shape, np.bool_) for u in pressed))
+    projected = Faces(*(np.array(u, np.float32) for u in velocity))
+    _update(projected, known, pressed, boundary.open, p, ghosted, box, dt / (density * grid.h))
+    pressure = np.zeros(grid.shape)
+    pressure[box] = p
+    if pressed_on:
+        pressure[box] = np.where(unknown, (pressure + surface_pressure)[box], 0.0)
     seconds = {
         "assembly": assembled - began,
         "set-up": prepared.seconds,
@@ -116,11 +123,11 @@ def project(
     }
 
     def spread(excess: np.ndarray) -> tuple[Faces, SolveInfo]:
-        rhs = np.float32(grid.h**2) * excess
+        rhs = np.float32(grid.h**2) * excess[box]
         rhs = rhs if regions is None else regions.centred(rhs)
         psi, info = prepared.solve(rhs, tolerance=SPREAD_TOLERANCE, name="density")
         shift = grid.zeros_faces()
-        _update(shift, known, shift, boundary.open, psi, ghosted, 1 / grid.h)
+        _update(shift, known, shift, boundary.open, psi, ghosted, box, 1 / grid.h)
         return shift, info
 
     info = info._replace(seconds=prepared.seconds + info.seconds)
@@ -138,12 +145,13 @@ def assemble(
     surface_pressure: float | np.ndarray = 0.0,
 ) -> System:
     """The system for p − s as it stands above; closed regions are not yet made consistent."""
-    velocity, ghosted = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure)
-    return _assembled(grid, velocity, ghosted, boundary, density * grid.h / dt)
+    velocity, phi = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure)
+    everywhere = tuple(slice(0, n) for n in grid.shape)
+    return _assembled(everywhere, velocity, _with_ghosts(phi, np.abs, everywhere), boundary, density * grid.h / dt)
 
 
 def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start=None):
-    """Velocity as faces, with the surface pressure's part of the acceleration; φ with its ghost cells."""
+    """Velocity as faces, with the surface pressure's part of the acceleration; φ in float32."""
     for name, value in (("dt", dt), ("density", density)):
         if not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value > 0):
             raise ValueError(f"{name}={value!r}: expected a positive number")
@@ -159,39 +167,49 @@ def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start
     velocity = as_faces(velocity, np.float32)
     if velocity.x.shape != grid.face_shape(0):
         raise ValueError(f"velocity.x has shape {velocity.x.shape}: expected {grid.face_shape(0)}")
-    # Air on the far side of an open side, as far from it as the liquid on this side; air stays air.
-    ghosted = _with_ghosts(np.asarray(phi, np.float32), np.abs)
     if np.any(surface_pressure):
-        s = _with_ghosts(np.broadcast_to(np.asarray(surface_pressure, float), grid.shape), np.negative)
+        everywhere = tuple(slice(0, n) for n in grid.shape)
+        s = _with_ghosts(np.broadcast_to(np.asarray(surface_pressure, float), grid.shape), np.negative, everywhere)
         inner, scale = [slice(1, -1)] * 3, dt / (density * grid.h)
         slope = [np.diff(s[(*inner[:a], slice(None), *inner[a + 1 :])], axis=a) for a in range(3)]
         # In float64: a jump of s between two cells is cancelled by p in the end.
         velocity = Faces(*(u - scale * g for u, g in zip(velocity, slope, strict=True)))
-    return velocity, ghosted
+    return velocity, np.require(phi, np.float32, "CAW")
 
 
-def _with_ghosts(field: np.ndarray, mirrored) -> np.ndarray:
-    """The field with a layer of ghost cells on each side, each `mirrored` of the cell beside it."""
-    padded = np.zeros(tuple(n + 2 for n in field.shape), field.dtype)
-    padded[1:-1, 1:-1, 1:-1] = field
+def _with_ghosts(field: np.ndarray, mirrored, box) -> np.ndarray:
+    """The field in a box, with a layer of cells on each side; beyond the domain each is `mirrored` of the one beside.
+
+    With φ and its absolute value that is air on the far side of an open side, as far from it as the liquid on this
+    side; air stays air.
+    """
+    padded = np.zeros(tuple(s.stop - s.start + 2 for s in box), field.dtype)
+    around = [slice(max(s.start - 1, 0), min(s.stop + 1, n)) for s, n in zip(box, field.shape, strict=True)]
+    padded[tuple(slice(a.start - s.start + 1, a.stop - s.start + 1) for a, s in zip(around, box, strict=True))] = field[
+        tuple(around)
+    ]
     for axis in range(3):
         view = np.moveaxis(padded, axis, 0)
-        view[0], view[-1] = mirrored(view[1]), mirrored(view[-2])
+        if box[axis].start == 0:
+            view[0] = mirrored(view[1])
+        if box[axis].stop == field.shape[axis]:
+            view[-1] = mirrored(view[-2])
     return padded
 
 
-def _assembled(grid, velocity, ghosted, boundary, scale) -> System:
-    coupling = grid.zeros_faces()
-    extra, rhs = np.empty(grid.shape), np.empty(grid.shape)
-    unknown = np.empty(grid.shape, np.bool_)
-    _assemble(coupling, extra, rhs, unknown, velocity, ghosted, boundary.open, boundary.velocity, scale)
+def _assembled(box, velocity, ghosted, boundary, scale) -> System:
+    shape, origin = tuple(s.stop - s.start for s in box), tuple(s.start for s in box)
+    coupling = Faces(*(np.zeros([n + (a == d) for d, n in enumerate(shape)], np.float32) for a in range(3)))
+    extra, rhs, unknown = np.empty(shape), np.empty(shape), np.empty(shape, np.bool_)
+    _assemble(coupling, extra, rhs, unknown, velocity, ghosted, boundary.open, boundary.velocity, origin, scale)
     return System(coupling, extra, rhs, unknown)
 
 
-def _update(out, known, velocity, open, p, ghosted, scale) -> None:
-    """out = velocity − scale × the differences of p, in place if they are one array; and the faces where p is known."""
+def _update(out, known, velocity, open, p, ghosted, box, scale) -> None:
+    """out = velocity − scale × the differences of p, in place if they are one array, and known, where p is known."""
+    origin = tuple(s.start for s in box)
     for axis in range(3):
-        _subtract_gradient(out[axis], known[axis], velocity[axis], open[axis], p, ghosted, axis, scale)
+        _subtract_gradient(out[axis], known[axis], velocity[axis], open[axis], p, ghosted, axis, origin, scale)
 
 
 @kernel(parallel=False)
@@ -201,9 +219,13 @@ def _theta(inside, outside):
 
 
 @kernel
-def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity, scale):
-    """phi has ghost cells: cell (i, j, k) is at (i + 1, j + 1, k + 1)."""
+def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity, origin, scale):
+    """The system in a box whose first cell is `origin`.
+
+    phi has a layer of cells more: that of cell (i, j, k) of the box is at (i + 1, j + 1, k + 1).
+    """
     nx, ny, nz = unknown.shape
+    i0, j0, k0 = origin
     for i in prange(nx):
         for j in range(ny):
             inside, e, b, touched = phi[i + 1, j + 1], extra[i, j], rhs[i, j], unknown[i, j]
@@ -216,9 +238,10 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity
             for a in range(3):
                 d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
                 below, above = phi[i + 1 - d0, j + 1 - d1], phi[i + 1 + d0, j + 1 + d1]
-                w_below, w_above = open[a][i, j], open[a][i + d0, j + d1]
-                u_below, u_above = velocity[a][i, j], velocity[a][i + d0, j + d1]
-                v_below, v_above = solid_velocity[a][i, j], solid_velocity[a][i + d0, j + d1]
+                m, n = i0 + np.int64(i), j0 + j
+                w_below, w_above = open[a][m, n, k0:], open[a][m + d0, n + d1, k0:]
+                u_below, u_above = velocity[a][m, n, k0:], velocity[a][m + d0, n + d1, k0:]
+                v_below, v_above = solid_velocity[a][m, n, k0:], solid_velocity[a][m + d0, n + d1, k0:]
                 c = coupling[a][i, j]
                 for k in range(nz):
                     if inside[k + 1] < 0.0:
@@ -239,30 +262,29 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity
 
 
 @kernel
-def _subtract_gradient(out, known, velocity, open, p, phi, axis, scale):
-    """u −= Δt/ρ ∂p/∂a on the faces of one axis, with the θ of the matrix at the surface."""
+def _subtract_gradient(out, known, velocity, open, p, phi, axis, origin, scale):
+    """u −= Δt/ρ ∂p/∂a on the faces of one axis in a box, with the θ of the matrix at the surface."""
     d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
-    for i in prange(out.shape[0]):
-        for j in range(out.shape[1]):
+    i0, j0, k0 = origin
+    for plane in prange(p.shape[0] + d0):
+        i = np.int64(plane)
+        for j in range(p.shape[1] + d1):
             below, above = phi[i + 1 - d0, j + 1 - d1], phi[i + 1, j + 1]
-            w, before, after, determined = open[i, j], velocity[i, j], out[i, j], known[i, j]
-            lowest = np.float32(0.0)
+            lowest = np.float32(0)
             for k in range(len(below)):
                 lowest = min(lowest, below[k], above[k])
             if lowest >= 0.0:  # no liquid beside the whole row
-                for k in range(out.shape[2]):
-                    after[k], determined[k] = before[k], False
                 continue
-            for k in range(out.shape[2]):
+            w, before = open[i0 + i, j0 + j, k0:], velocity[i0 + i, j0 + j, k0:]
+            after, determined = out[i0 + i, j0 + j, k0:], known[i0 + i, j0 + j, k0:]
+            for k in range(p.shape[2] + d2):
                 lower, upper = below[k + 1 - d2], above[k + 1]
-                determined[k] = w[k] > 0.0 and (lower < 0.0 or upper < 0.0)
-                u = np.float64(before[k])
-                if determined[k]:
+                if w[k] > 0.0 and (lower < 0.0 or upper < 0.0):
+                    determined[k] = True
                     if upper >= 0.0:
                         difference = -p[i - d0, j - d1, k - d2] / _theta(lower, upper)
                     elif lower >= 0.0:
                         difference = p[i, j, k] / _theta(upper, lower)
                     else:
                         difference = p[i, j, k] - p[i - d0, j - d1, k - d2]
-                    u -= scale * difference
-                after[k] = u
+                    after[k] = np.float64(before[k]) - scale * difference
