@@ -59,7 +59,7 @@ class Falling:
             {"move": 1e-4, "solve": 2e-4},
         )
 
-    def boundary(self, time):
+    def boundary(self, time, bodies=()):
         scene = self.scene
         return measure(scene.grid, scene.items, time, scene.method.weights, scene.open_sides)
 

@@ -18,16 +18,17 @@ for frame in simulation.run(frames=48):
 from paddlewheel.measure import Solids, liquid_distance
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.run import Frame, Simulation, SolveFailedError
-from paddlewheel.scene import Force, Inflow, Liquid, Method, Outflow, Scene, Solid, SurfacePressure
+from paddlewheel.scene import Force, Inflow, Liquid, Method, Outflow, RigidBody, Scene, Solid, SurfacePressure
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, HalfSpace, Shape, Sphere, Torus
 from paddlewheel.step import FirstStep, first_step
-from paddlewheel.types import Boundary, Faces, Grid, Particles, SolveInfo, State, StepReport
+from paddlewheel.types import Body, Boundary, Faces, Grid, Particles, SolveInfo, State, StepReport
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Body",
     "Boundary",
     "Box",
     "Capsule",
@@ -46,6 +47,7 @@ __all__ = [
     "Particles",
     "Pose",
     "Projection",
+    "RigidBody",
     "Scene",
     "Shape",
     "Simulation",

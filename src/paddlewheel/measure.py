@@ -1,14 +1,18 @@
 """The one place that sees both solids and grid: shapes and motions become arrays, once per step."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from paddlewheel.grid.fractions import open_fractions
+from paddlewheel.grid.fractions import SMALLEST, open_fractions, refined_fractions
 from paddlewheel.grid.sample import node_value
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.scene import Liquid, Solid, checked_sides, label
+from paddlewheel.scene import Liquid, RigidBody, Solid, checked_sides, label
+from paddlewheel.solids.mass import Mass, mass_of
+from paddlewheel.solids.rigid import placed
 from paddlewheel.solids.sample import sample
-from paddlewheel.solids.shapes import Moved
-from paddlewheel.types import AXES, Boundary, Faces, Grid, check_memory
+from paddlewheel.solids.shapes import Moved, Shape
+from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid, check_memory
 
 MARGIN = 3  # cells around a moving solid in which it is measured; beyond, the distance to its box is a bound
 
@@ -24,9 +28,9 @@ _BLOCK = 4096  # particles
 class Solids:
     """The solids of a scene on a grid, measured anew for each step.
 
-    Static solids are measured once; each moving one only in its bounding box
-    and a few cells around it. Of `items` only the solids count, and errors
-    name them by their place among the items.
+    Static solids are measured once; each moving one, and each rigid body, only
+    in its bounding box and a few cells around it. Of `items` only these count,
+    and errors name them by their place among the items.
     """
 
     def __init__(self, grid: Grid, items, weights: str = "area", open_sides=frozenset()):
@@ -37,17 +41,27 @@ class Solids:
         self._still = [solid.shape for _, solid in solids if solid.motion is None]
         self._phi = _union(grid, _node_axes(grid), self._still)
         self._open = open_fractions(self._phi, weights)
-        self._static = None if self._moving else self._closed(self._phi, self._open, grid.zeros_faces())
+        bodies = [item for item in items if isinstance(item, RigidBody)]
+        self._bodies = [(body.shape, mass_of(body.shape, grid.h if grid.is_2d else None)) for body in bodies]
+        self._static = None if self.moving else self._closed(self._phi, self._open, grid.zeros_faces())
         if self._static is not None:
             self._open = None  # not needed again
 
     @property
     def moving(self) -> bool:
         """Whether any solid moves."""
-        return bool(self._moving)
+        return bool(self._moving or self._bodies)
 
-    def measure(self, time: float) -> Boundary:
-        """The boundary at a time [s]. Its arrays are shared between steps if nothing moves: not to be written to."""
+    @property
+    def masses(self) -> list[Mass]:
+        """Of the rigid bodies, as drawn."""
+        return [mass for _, mass in self._bodies]
+
+    def measure(self, time: float, bodies: Sequence[Body] = ()) -> Boundary:
+        """The boundary at a time [s], with the rigid bodies where they are then.
+
+        Its arrays are shared between steps if nothing moves: not to be written to.
+        """
         if self._static is not None:
             return self._static
         grid = self.grid
@@ -66,14 +80,21 @@ class Solids:
                 boxes.append(box)
         for box in boxes:
             self._reopen(open, phi, box)
-        return self._closed(phi, open, velocity)
+        boundary = self._closed(phi, open, velocity)
+        return self._with_bodies(boundary, bodies) if bodies else boundary
 
-    def distance(self, points: np.ndarray, time: float) -> np.ndarray:
+    def fastest(self, time: float) -> float:
+        """The largest velocity component of any scripted solid where it is on the grid [m/s], at a time [s]."""
+        if not self._moving:
+            return 0.0
+        return max(float(np.abs(u).max()) for u in self.measure(time).velocity)
+
+    def distance(self, points: np.ndarray, time: float, bodies: Sequence[Body] = ()) -> np.ndarray:
         """Distance to the nearest solid as it is drawn [m], from points (n, 3), at a time [s]; sides do not count."""
-        shapes = self._still + [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving]
+        shapes = self._shapes(time, bodies)
         return _distance(shapes, np.asarray(points, np.float64), 2 * np.linalg.norm(self.grid.size))
 
-    def push_out(self, position: np.ndarray, boundary: Boundary, time: float) -> int:
+    def push_out(self, position: np.ndarray, boundary: Boundary, time: float, bodies: Sequence[Body] = ()) -> int:
         """Move particles out of the solids as they are drawn; how many were inside.
 
         φ between nodes rounds edges off and flattens curved walls, so a particle
@@ -87,7 +108,7 @@ class Solids:
             raise ValueError(f"position is {position.dtype} of shape {position.shape}, expected float32 (n, 3)")
         if boundary.phi.shape != self.grid.node_shape:
             raise ValueError(f"boundary has {boundary.phi.shape} nodes, the solids' grid {self.grid.node_shape}")
-        shapes = self._still + [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving]
+        shapes = self._shapes(time, bodies)
         if not shapes:
             return 0
         near = np.empty(len(position), np.bool_)
@@ -101,6 +122,57 @@ class Solids:
         axes = slice(2 if self.grid.is_2d else 3)  # the plane of a 2-D scene
         position[near[inside], axes] = self._outward(shapes, points[inside], phi[inside])[:, axes]
         return int(np.count_nonzero(inside))
+
+    def _shapes(self, time, bodies) -> list[Shape]:
+        """All solids where they are at a time."""
+        moving = [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving]
+        return self._still + moving + [placed(*drawn, body) for drawn, body in zip(self._bodies, bodies, strict=True)]
+
+    def _with_bodies(self, boundary, bodies) -> Boundary:
+        """The boundary with the rigid bodies in it, each in its share of every face.
+
+        Each is measured by its own distance, so that gaps narrower than a cell
+        stay open. Where bodies and solids meet they may want more of a face than
+        there is: then the bodies get less.
+        """
+        phi, wanted, found = boundary.phi, self.grid.zeros_faces(), []
+        for drawn, body in zip(self._bodies, bodies, strict=True):
+            shape = placed(*drawn, body)
+            box = _box(self.grid, shape.bounds())
+            within = _add(phi, self.grid, shape, box)
+            if within is None:
+                found.append((box, None, None))
+                continue
+            filled = refined_fractions(_union(self.grid, _half_axes(self.grid, box), [shape]), self.weights)
+            for a in range(3):
+                np.subtract(1, filled[a], out=filled[a])
+                wanted[a][_faces_of(box, a)] += filled[a]
+            found.append((box, filled, within))
+        others = boundary.velocity
+        given = Faces(*(np.empty_like(w) for w in wanted))
+        for a in range(3):
+            _share(given[a].reshape(-1), boundary.open[a].reshape(-1), others[a].reshape(-1), wanted[a].reshape(-1))
+        measured = []
+        for box, filled, within in found:
+            faces = [_faces_of(box, a) for a in range(3)]
+            if filled is None:
+                measured.append(BodyFaces((0, 0, 0), *(Faces(*(np.zeros((0, 0, 0), t),) * 3) for t in "f?")))
+                continue
+            near = Faces(*(_to_faces(within, a) <= _to_faces(phi[box], a) for a in range(3)))
+            for a in range(3):
+                filled[a][...] *= given[a][faces[a]]
+                self._leave_sides(near[a], box, a)
+            measured.append(BodyFaces(tuple(s.start for s in box), filled, near))
+        boundary = boundary._replace(bodies=tuple(measured), others=others)
+        return boundary._replace(velocity=carried(self.grid, boundary, bodies))
+
+    def _leave_sides(self, near, box, axis) -> None:
+        """A wall of the domain is nobody's."""
+        view = np.moveaxis(near, axis, 0)
+        if box[axis].start == 0 and f"-{AXES[axis]}" not in self.open_sides:
+            view[0] = False
+        if box[axis].stop == self.grid.node_shape[axis] and f"+{AXES[axis]}" not in self.open_sides:
+            view[-1] = False
 
     def _outward(self, shapes, points, phi) -> np.ndarray:
         """Points inside, at distances phi, moved by Newton's rule along its slope until it is positive."""
@@ -178,6 +250,21 @@ class Solids:
         return Boundary(phi, open, velocity)
 
 
+def carried(grid: Grid, boundary: Boundary, bodies: Sequence[Body]) -> Faces:
+    """The velocity of all solids at faces [m/s], if the rigid bodies move as they do.
+
+    On a face of which a body fills s, its own part of (1 − w) u is  s (v_a + (ω × (x_f − x_com))_a).
+    """
+    out = Faces(*(u.copy() for u in boundary.others))
+    for body, faces in zip(bodies, boundary.bodies, strict=True):
+        for a in range(3):
+            _carry_body(
+                out[a], faces.filled[a], faces.near[a], boundary.open[a], faces.origin, a,
+                body.position, body.velocity, body.angular_velocity, grid.h,
+            )  # fmt: skip
+    return out
+
+
 def measure(grid: Grid, items, time: float = 0.0, weights: str = "area", open_sides=frozenset()) -> Boundary:
     """All solids among `items` at one time [s], as arrays. For several times, keep a `Solids`."""
     return Solids(grid, items, weights, open_sides).measure(time)
@@ -187,6 +274,37 @@ def liquid_distance(grid: Grid, items) -> np.ndarray:
     """Signed distance to the liquids among `items` [m] at cell centres, shape (nx, ny, nz), float32."""
     axes = [(np.arange(n) + 0.5) * grid.h for n in grid.shape]
     return _union(grid, axes, [item.shape for item in items if isinstance(item, Liquid)])
+
+
+@kernel
+def _share(given, open, others, wanted):
+    """Part of what bodies want of each face that they get; w and the others' part of its velocity after that."""
+    for n in prange(len(given)):
+        given[n] = 1.0
+        if wanted[n] > 0.0:
+            before = open[n]
+            left = before - wanted[n]
+            if left < SMALLEST:
+                given[n], left = before / wanted[n], 0.0
+            open[n] = left
+            others[n] *= (1.0 - before) / max(1.0 - left, SMALLEST)
+
+
+@kernel(parallel=False)
+def _carry_body(out, filled, near, open, origin, axis, position, velocity, omega, h):
+    b, c = (axis + 1) % 3, (axis + 2) % 3
+    for i in range(filled.shape[0]):
+        for j in range(filled.shape[1]):
+            for k in range(filled.shape[2]):
+                s = filled[i, j, k]
+                if s > 0.0 or near[i, j, k]:
+                    m, n, o = i + origin[0], j + origin[1], k + origin[2]
+                    at = (m + 0.5 * (axis != 0), n + 0.5 * (axis != 1), o + 0.5 * (axis != 2))
+                    u = velocity[axis] + omega[b] * (h * at[c] - position[c]) - omega[c] * (h * at[b] - position[b])
+                    if s > 0.0:
+                        out[m, n, o] += s / (1.0 - open[m, n, o]) * u
+                    else:
+                        out[m, n, o] = u
 
 
 @kernel
@@ -284,6 +402,14 @@ def _node_axes(grid) -> list[np.ndarray]:
     axes = [np.arange(n) * grid.h for n in grid.node_shape]
     if grid.is_2d:
         axes[2] = np.full(2, 0.5 * grid.h)
+    return axes
+
+
+def _half_axes(grid, box) -> list[np.ndarray]:
+    """Coordinates along each axis of points half a cell apart, from the first to the last node of a box [m]."""
+    axes = [grid.h * (s.start + 0.5 * np.arange(2 * (s.stop - s.start) - 1)) for s in box]
+    if grid.is_2d:
+        axes[2] = np.full(3, 0.5 * grid.h)
     return axes
 
 

@@ -57,7 +57,7 @@ class Simulation:
     @property
     def boundary(self) -> Boundary:
         """The solids now, measured into arrays."""
-        return self._stepper.boundary(self.time)
+        return self._stepper.boundary(self.time, self.state.bodies)
 
     def step(self, dt: float | None = None) -> StepReport:
         """One step of exactly dt [s]; if not given, of what the CFL number allows, at most a frame."""

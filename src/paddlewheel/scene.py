@@ -18,6 +18,9 @@ WALLS = ("free-slip", "no-slip")
 ADVECTION = {"flip": "particles", "apic": "particles", "semi-lagrangian": "markers"}  # and the surface it goes with
 INTERPOLATION = ("staggered", "open-centroid")
 SURFACES = ("particles", "markers")
+MOTIONS = ("x", "y", "z", "rx", "ry", "rz")
+BODY_MASS = ("discrete", "exact")
+COUPLING = ("monolithic", "alternating")
 PARTICLES_PER_AXIS = (1, 2, 3)
 _PROBED = 4  # points along each axis at which a function of the user's is tried
 
@@ -33,6 +36,9 @@ class Method:
                    None is the one that goes with the advection
     weights        what part of a face is open (B07 §2.1): "area", "volume", "length", or 0 and 1 by "voxel"
     solver         of the pressure: conjugate gradients with "multigrid", or with "mic", the classical reference
+    coupling       of rigid bodies: in the pressure solve, "monolithic", or after it, "alternating", as was classical
+    body_mass      their mass in it: "discrete", that of the parts of faces they fill, so that what weighs as much as
+                   water rests in it, or "exact"
     cfl            cells that the fastest liquid may cross in one step; where it is torn apart, steps are shorter
     tolerance      of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|
     particles_per_cell  at the start: 1, 8 or 27, in 2-D 1, 4 or 9; None is two along each axis
@@ -44,6 +50,8 @@ class Method:
     surface: str | None = None
     weights: str = "area"
     solver: str = "multigrid"
+    coupling: str = "monolithic"
+    body_mass: str = "discrete"
     cfl: float = 3.0
     tolerance: float = 1e-6
     particles_per_cell: int | None = None
@@ -56,6 +64,8 @@ class Method:
         self._choose_surface()
         argument.choice("Method", "weights", self.weights, WEIGHTS)
         argument.choice("Method", "solver", self.solver, SOLVERS)
+        argument.choice("Method", "coupling", self.coupling, COUPLING)
+        argument.choice("Method", "body_mass", self.body_mass, BODY_MASS)
         argument.positive("Method", "cfl", self.cfl)
         if argument.positive("Method", "tolerance", self.tolerance) >= 1:
             raise ValueError(f"Method: tolerance={self.tolerance!r}, expected less than 1")
@@ -96,6 +106,50 @@ class Solid:
         if self.motion is None:
             return Pose(velocity=(0, 0, 0), angular_velocity=(0, 0, 0))
         return pose_at(self.motion, time, name or _kind(self))
+
+
+@dataclass(frozen=True)
+class RigidBody:
+    """A body that the liquid moves, and that moves the liquid.
+
+    density           [kg/m³]
+    velocity          of its centre of mass at the start [m/s]
+    angular_velocity  at the start [rad/s]
+    friction, restitution   where it touches solids and other bodies
+    axis, pivot       a hinge: it only turns about the line through `pivot` [m] along `axis`
+    locked            motions it does not have: any of x, y, z, and rx, ry, rz, to turn about them
+    """
+
+    shape: Shape
+    density: float
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    angular_velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    friction: float = 0.3
+    restitution: float = 0.2
+    axis: tuple[float, float, float] | None = None
+    pivot: tuple[float, float, float] | None = None
+    locked: frozenset[str] = frozenset()
+
+    def __post_init__(self):
+        _check_shape(self)
+        name = _kind(self)
+        argument.positive(name, "density", self.density)
+        for field_name in ("velocity", "angular_velocity"):
+            object.__setattr__(self, field_name, argument.vector(name, field_name, getattr(self, field_name)))
+        if argument.number(name, "friction", self.friction) < 0:
+            raise ValueError(f"{name}: friction={self.friction!r}, expected at least 0")
+        if not 0 <= argument.number(name, "restitution", self.restitution) <= 1:
+            raise ValueError(f"{name}: restitution={self.restitution!r}, expected a number from 0 to 1")
+        if (self.axis is None) != (self.pivot is None):
+            raise ValueError(f"{name}: axis={self.axis!r}, pivot={self.pivot!r}: a hinge needs both")
+        if self.axis is not None:
+            object.__setattr__(self, "axis", argument.direction(name, "axis", self.axis))
+            object.__setattr__(self, "pivot", argument.vector(name, "pivot", self.pivot))
+        if isinstance(self.locked, str) or not isinstance(self.locked, Iterable):
+            raise ValueError(f"{name}: locked={self.locked!r}, expected a set such as {{'x', 'rz'}}")
+        for motion in self.locked:
+            argument.choice(name, "locked", motion, MOTIONS)
+        object.__setattr__(self, "locked", frozenset(self.locked))
 
 
 @dataclass(frozen=True)
@@ -164,7 +218,7 @@ class SurfacePressure:
         _check_function(self)
 
 
-Item = Solid | Liquid | Inflow | Outflow | Force | SurfacePressure
+Item = Solid | RigidBody | Liquid | Inflow | Outflow | Force | SurfacePressure
 
 
 @dataclass(frozen=True)
@@ -266,9 +320,18 @@ def _check_item(index, item, grid) -> None:
     if isinstance(item, Solid) and item.motion is not None:
         item.pose(0.0, name)
         return  # it may still come in
+    if isinstance(item, RigidBody):
+        _check_body(name, item, grid)
     if isinstance(item, Liquid | Inflow) and callable(item.velocity):
         _probe(name, "velocity", item.velocity, grid, 3, within=item.shape)
     _check_inside(name, item, grid)
+
+
+def _check_body(name, item, grid) -> None:
+    if not np.all(np.isfinite(item.shape.bounds())):
+        raise ValueError(f"{name} has no end: a body needs a mass")
+    if grid.is_2d and item.axis is not None and abs(item.axis[2]) != 1:
+        raise ValueError(f"{name}: axis={item.axis}, but a two-dimensional scene (nz = 1) turns about z only")
 
 
 def _check_inside(name, item, grid) -> None:
@@ -282,7 +345,7 @@ def _check_inside(name, item, grid) -> None:
             f"{name} lies from {_short(low)} to {_short(high)} m, wholly outside the domain "
             f"from {_short(start)} to {_short(end)} m"
         )
-        if isinstance(item, Liquid | Inflow):
+        if isinstance(item, Liquid | Inflow | RigidBody):
             raise ValueError(where)
         warnings.warn(f"{where}: it has no effect", stacklevel=5)
 

@@ -2,16 +2,20 @@
 
 import math
 import time
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.bodies import Bodies, velocities, with_velocities
 from paddlewheel.grid.centroid import open_centroids
 from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
-from paddlewheel.measure import Solids, liquid_distance, measure
+from paddlewheel.measure import Solids, carried, liquid_distance, measure
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
+from paddlewheel.physics.coupling import accelerated, pressure_rows, yielding
 from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, volume_seen
@@ -19,13 +23,15 @@ from paddlewheel.physics.surface import liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
 from paddlewheel.scene import Force, Liquid, Scene, SurfacePressure, label
 from paddlewheel.sources import Sources
-from paddlewheel.types import Boundary, Faces, Particles, State, StepReport
+from paddlewheel.types import Body, Boundary, Faces, Particles, State, StepReport
 
 WAVES = 0.7  # a step lasts at most this × √(h/g): the shortest waves a grid can hold go unstable at 1.1
 FARTHEST_APART = 2.0  # cells by which neighbours a cell apart may part in a step
 FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to keep their density
 SHIFT_RATE = 0.5  # part of an error of density that one step mends
 MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
+STILL = 1e-3  # part of the bodies' velocities that what they rest on may be off by
+RESTS = 3  # times at most that what bodies rest on and the pressure are found from each other
 DEEP = 4.0  # cells in a solid, at which no particle looks for its velocity any more
 HARDLY_OPEN = 0.1  # w of a face whose velocity no particle should get: it is that of a nozzle
 
@@ -37,25 +43,29 @@ class Stepper:
         self.scene, self.grid = scene, scene.grid
         self.solids = Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides)
         self.sources = Sources(scene)
+        self.bodies = Bodies(scene, self.solids.masses)
         self.per_cell = self.sources.per_cell
         self._measured: tuple[np.ndarray, np.ndarray] | None = None
         self._walls: Boundary | None = None
 
     def start(self) -> State:
         """The state at time zero: liquids and inflows filled with particles."""
-        grid, boundary = self.grid, self.boundary(0.0)
-        particles = self._fill().joined(self.sources.emit(None, 0, self._outside_solids(0.0)))
-        self.solids.push_out(particles.position, boundary, 0.0)
+        grid, bodies = self.grid, self.bodies.start()
+        boundary = self.boundary(0.0, bodies)
+        outside = self._outside_solids(0.0, bodies)
+        particles = self._fill(outside).joined(self.sources.emit(None, 0, outside))
+        self.solids.push_out(particles.position, boundary, 0.0, bodies)
         particles, first = sorted_by_cell(grid, particles)
         phi, _ = self._surface(particles, first, boundary)
         velocity, _ = self._from_particles(particles, first)
-        velocity, known, *_ = self._projected(velocity, phi, boundary, 1.0)  # solids may move from the start
-        velocity = self._settled(velocity, known, boundary)
-        return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles, grid.zeros_faces())
+        # solids may move already
+        projection, bodies, boundary = self._projected(velocity, phi, boundary, bodies, 0.0, 1.0)
+        velocity = self._settled(projection.velocity, projection.known, boundary)
+        return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles, grid.zeros_faces(), bodies)
 
-    def boundary(self, time: float) -> Boundary:
+    def boundary(self, time: float, bodies: Sequence[Body] = ()) -> Boundary:
         """The solids at a time [s], measured into arrays."""
-        return self.solids.measure(time)
+        return self.solids.measure(time, bodies)
 
     def limit(self, state: State) -> float:
         """The largest step [s].
@@ -65,7 +75,8 @@ class Stepper:
         """
         fastest, steepest = rates(self.grid, state.velocity, state.phi)
         if self.solids.moving:
-            fastest = max(fastest, *(float(np.abs(u).max()) for u in self.boundary(state.time).velocity))
+            scripted = self.solids.fastest(state.time)
+            fastest = max(fastest, scripted, self.bodies.fastest(state.bodies))
         g = math.hypot(*self.scene.gravity)
         limits = [self.scene.method.cfl * self.grid.h / fastest] if fastest else []
         limits += [FARTHEST_APART / steepest] if steepest else []
@@ -78,7 +89,10 @@ class Stepper:
         now, number, clock = state.time + dt, state.steps + 1, _Clock()
         flow, pressure, particles, shift = state.release()
 
-        boundary = self.boundary(now)
+        bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt)
+        clock.stop("contact")
+
+        boundary = self.boundary(now, bodies)
         clock.stop("solids")
 
         # Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
@@ -88,10 +102,10 @@ class Stepper:
             open_sides=scene.open_sides, stages=1, centroids=self._centroids(boundary),
         )  # fmt: skip
         del shift
-        self.solids.push_out(particles.position, boundary, now)
+        self.solids.push_out(particles.position, boundary, now, bodies)
         clock.stop("move")
 
-        particles, inflow, outflow = self._exchanged(particles, dt, number, now)
+        particles, inflow, outflow = self._exchanged(particles, dt, number, self._outside_solids(now, bodies))
         clock.stop("sources")
 
         particles, first = sorted_by_cell(grid, particles)
@@ -108,10 +122,11 @@ class Stepper:
         clock.stop("transfer")
 
         velocity = self._forced(old, phi, now, dt)
+        bodies = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
-        projection = self._projected(
-            velocity, phi, boundary, dt,
+        projection, bodies, boundary = self._projected(
+            velocity, phi, boundary, bodies, now, dt,
             start=pressure, surface_pressure=self._surface_pressure(phi, now),
         )  # fmt: skip
         clock.stop("pressure")
@@ -127,7 +142,7 @@ class Stepper:
         shift, spread = projection.spread(excess)
         shift = self._limited(shift, projection.known, boundary)
         reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number)
-        self.solids.push_out(particles.position, boundary, now)
+        self.solids.push_out(particles.position, boundary, now, bodies)
         clock.stop("density")
 
         worst, energy = audit(grid, projection.velocity, phi, self.sources.opened(boundary), scene.density)
@@ -136,12 +151,11 @@ class Stepper:
             self._warnings(stuck, projection), [projection.info, spread], clock.seconds,
         )  # fmt: skip
         clock.stop("report")
-        return State(now, number, velocity, projection.pressure, phi, particles, shift), report
+        return State(now, number, velocity, projection.pressure, phi, particles, shift, bodies, contacts), report
 
-    def _fill(self) -> Particles:
-        """Particles in the liquids where no solid is, each with its liquid's velocity."""
+    def _fill(self, outside) -> Particles:
+        """Particles in the liquids where no solid is, `outside`, each with its liquid's velocity."""
         grid, affine = self.grid, self.scene.method.advection == "apic"
-        outside = self._outside_solids(0.0)
         particles, before = Particles.at(np.empty((0, 3)), (0, 0, 0), affine), []
         for index, item in enumerate(self.scene.items):
             if not isinstance(item, Liquid):
@@ -159,17 +173,17 @@ class Stepper:
             before.append(item.shape)
         return particles
 
-    def _outside_solids(self, time: float):
+    def _outside_solids(self, time: float, bodies):
         """A function of points (n, 3) that tells which no solid covers at a time."""
-        return lambda points: self.solids.distance(points, time) > 0
+        return lambda points: self.solids.distance(points, time, bodies) > 0
 
-    def _exchanged(self, particles, dt, number, time) -> tuple[Particles, float, float]:
+    def _exchanged(self, particles, dt, number, outside) -> tuple[Particles, float, float]:
         """The particles after sources gave and drains took; both volumes [m³]."""
         gone = self.sources.drained(particles)
         lost = 0 if gone is None else int(np.count_nonzero(gone))
         if lost:
             particles = particles.take(~gone)
-        new = self.sources.emit(dt, number, self._outside_solids(time))
+        new = self.sources.emit(dt, number, outside)
         if len(new.position):
             particles = particles.joined(new)
         each = self.grid.h**3 / self.per_cell
@@ -215,12 +229,42 @@ class Stepper:
         points = self.grid.cell_points().reshape(-1, 3)
         return sum(np.asarray(item.f(points, time), float) for item in items).reshape(phi.shape)
 
-    def _projected(self, velocity, phi, boundary, dt, **given) -> Projection:
-        scene, method = self.scene, self.scene.method
-        return project(
-            self.grid, velocity, phi, self.sources.opened(boundary), dt,
-            density=scene.density, solver=method.solver, tolerance=method.tolerance, **given,
-        )  # fmt: skip
+    def _projected(self, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None):
+        """The projection, the bodies as they move after it, and the boundary that carries their velocity."""
+        scene, grid, method = self.scene, self.grid, self.scene.method
+        given = {"density": scene.density, "solver": method.solver, "tolerance": method.tolerance, "start": start}
+        given |= {"surface_pressure": surface_pressure}
+        if not bodies:
+            opened = self.sources.opened(boundary)
+            return project(grid, velocity, phi, opened, dt, **given), (), boundary
+        coupled, V = self.bodies.coupled(bodies, boundary), velocities(bodies)
+        monolithic = method.coupling == "monolithic"
+        terms = partial(pressure_rows, coupled, h=grid.h, density=scene.density) if monolithic else None
+        air = np.broadcast_to(surface_pressure, grid.shape)
+
+        def carrying(V):
+            return boundary._replace(velocity=carried(grid, boundary, with_velocities(bodies, V)))
+
+        def pushed(V, projection):
+            pressure = np.where(projection.pressure != 0.0, projection.pressure, air)
+            return accelerated(V, coupled, pressure, grid.h, dt)
+
+        before = carrying(accelerated(V, coupled, air, grid.h, dt))
+        projection = project(grid, velocity, phi, self.sources.opened(before), dt, terms=terms, **given)
+        after = pushed(V, projection)
+        W = np.array([body.inverse for body in coupled])
+        yielded, rests = W if projection.reply is None else yielding(coupled, projection.reply), np.zeros(V.shape)
+        for _ in range(RESTS):
+            free = after - _applied(yielded, rests)
+            found = self.bodies.held(bodies, free, yielded, time, dt)
+            if np.abs(_applied(yielded, found - rests)).max() <= STILL * np.abs(free).max():
+                break
+            rests = found
+            resting = V + _applied(W, rests)
+            before = carrying(accelerated(resting, coupled, air, grid.h, dt))
+            projection = projection.again(self.sources.opened(before))
+            after = pushed(resting, projection)
+        return projection, with_velocities(bodies, after), carrying(after)
 
     def _limited(self, shift, known, boundary) -> Faces:
         """A displacement no farther than particles may go, along solids, and a little beyond the surface."""
@@ -278,10 +322,22 @@ class _Clock:
 
 
 def _continued(field, known, walls, layers, deepest) -> Faces:
-    """A field on faces, known on some of the open ones, in layers beyond them, and along walls so deep in them [m]."""
-    known = Faces(*(k & (w > 0) for k, w in zip(known, walls.open, strict=True)))
-    field, reached = extrapolate(field, known, layers)
+    """A field on faces, known on some of them, in layers beyond the open ones, and along walls so deep in them [m].
+
+    Where known faces are closed it is continued from open ones beside them; with none there, as around a drop in a
+    corner, they have only their own.
+    """
+    wide = Faces(*(k & (w > 0) for k, w in zip(known, walls.open, strict=True)))
+    if any((k & ~w).any() for k, w in zip(known, wide, strict=True)):
+        _, beside = extrapolate(field, wide, 1)
+        wide = Faces(*(w | (k & ~near) for k, w, near in zip(known, wide, beside, strict=True)))
+    field, reached = extrapolate(field, wide, layers)
     return constrain(field, walls, reached, deepest)
+
+
+def _applied(inverse, impulses) -> np.ndarray:
+    """What impulses (n, 6) add to the velocities of bodies."""
+    return np.einsum("nij,nj->ni", inverse, impulses)
 
 
 def _joined(flow, shift, dt) -> Faces:

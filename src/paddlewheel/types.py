@@ -2,7 +2,7 @@
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -116,17 +116,35 @@ class Grid:
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
 
 
+class BodyFaces(NamedTuple):
+    """A rigid body measured into arrays on the faces of a box of cells.
+
+    origin  first cell of the box
+    filled  s, the part of each face's box that the body fills, float32: on every face w + Σ s is at most 1, and what
+            is left is filled by other solids
+    near    whether the body is the nearest solid, bool
+    """
+
+    origin: tuple[int, int, int]
+    filled: Faces
+    near: Faces
+
+
 class Boundary(NamedTuple):
     """All solids, measured into arrays for one step.
 
     phi       signed distance to the nearest solid at nodes [m], negative inside, float32
     open      w, the part of each face's box that is not solid, in [0, 1], float32
-    velocity  the solids' velocity component at each face [m/s], float32
+    velocity  the solids' velocity component at each face [m/s], float32; the mean over what they fill of its box
+    bodies    the rigid bodies among them, each for itself
+    others    what `velocity` is if the bodies stand still
     """
 
     phi: np.ndarray
     open: Faces
     velocity: Faces
+    bodies: tuple[BodyFaces, ...] = ()
+    others: Faces | None = None
 
 
 class SolveInfo(NamedTuple):
@@ -196,6 +214,8 @@ class State:
     phi        the liquid's level set [m] at centres, float32
     particles  about in the order of their cells
     shift      [m] on faces, float32: how far the next step moves particles besides, to keep their density
+    bodies     the rigid bodies, in the order of the scene's items
+    contacts   what is known of their earlier contacts: arrays by name
     """
 
     time: float
@@ -205,10 +225,14 @@ class State:
     phi: np.ndarray
     particles: Particles
     shift: Faces
+    bodies: tuple[Body, ...] = ()
+    contacts: dict[str, np.ndarray] = field(default_factory=dict)
 
     def copy(self) -> "State":
         """A state that shares no array with this one."""
-        return State(self.time, self.steps, *(self._mapped(np.copy)))
+        bodies = tuple(Body(*map(np.copy, body)) for body in self.bodies)
+        contacts = {name: array.copy() for name, array in self.contacts.items()}
+        return State(self.time, self.steps, *(self._mapped(np.copy)), bodies, contacts)
 
     def release(self) -> tuple[Faces, np.ndarray, Particles, Faces]:
         """Velocity, pressure, particles and shift, which the state forgets."""
@@ -222,6 +246,9 @@ class State:
         for name, value in zip(_FIELDS, self._mapped(np.asarray), strict=True):
             parts = value._asdict().items() if isinstance(value, tuple) else [("", value)]
             arrays |= {f"{name}.{part}".rstrip("."): array for part, array in parts}
+        for part in Body._fields:
+            arrays[f"bodies.{part}"] = np.array([getattr(body, part) for body in self.bodies])
+        arrays |= {f"contacts.{name}": array for name, array in self.contacts.items()}
         with open(path, "wb") as file:
             np.savez(file, **arrays)
 
@@ -231,9 +258,12 @@ class State:
         with np.load(path) as file:
             velocity, shift = (Faces(*(file[f"{name}.{a}"] for a in AXES)) for name in ("velocity", "shift"))
             particles = Particles(*(file[f"particles.{part}"] for part in Particles._fields))
+            bodies = tuple(Body(*row) for row in zip(*(file[f"bodies.{part}"] for part in Body._fields), strict=True))
+            contacts = {name.removeprefix("contacts."): file[name] for name in file if name.startswith("contacts.")}
             return cls(
-                float(file["time"]), int(file["steps"]), velocity, file["pressure"], file["phi"], particles, shift
-            )
+                float(file["time"]), int(file["steps"]), velocity, file["pressure"], file["phi"], particles, shift,
+                bodies, contacts,
+            )  # fmt: skip
 
     def _mapped(self, function) -> list:
         values = (getattr(self, name) for name in _FIELDS)

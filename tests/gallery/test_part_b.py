@@ -49,7 +49,7 @@ def test_water_leaves_a_slope_but_not_the_steps_of_voxels():
     left = {}
     for weights in ("area", "voxel"):
         simulation = Simulation(slope.scene(cells=64, weights=weights))
-        simulation.advance(5.0)
+        simulation.advance(8.0)
         left[weights] = slope.left_on_slope(simulation.state)
     assert left["area"] < 0.02
     assert left["voxel"] > 0.1

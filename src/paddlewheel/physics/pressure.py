@@ -27,6 +27,7 @@ side itself.
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.linear import Prepared
 from paddlewheel.solve.regions import closed_regions
-from paddlewheel.solve.system import System
+from paddlewheel.solve.system import Rows, System
 from paddlewheel.types import Boundary, Faces, Grid, SolveInfo
 
 # The customary 1e-2 alone leaves 0.13 g Δt of motion in still water at 17°.
@@ -57,6 +58,8 @@ class Projection(NamedTuple):
               its walls moved in (positive) or out (negative); empty if there is none
     spread    spread(excess): the displacement [m] on faces that makes room for a relative excess of
               volume in each cell, which is not in more than SPREAD_TOLERANCE of it; and how that solve went
+    again     again(boundary): the same, beside solids that move otherwise
+    reply     how much the rows that others added still move if they are pushed, (rows, rows); see `Prepared`
     """
 
     velocity: Faces
@@ -66,6 +69,8 @@ class Projection(NamedTuple):
     seconds: dict[str, float]
     lost: np.ndarray
     spread: Callable[[np.ndarray], tuple[Faces, SolveInfo]]
+    again: "Callable[[Boundary], Projection]"
+    reply: np.ndarray | None
 
 
 def project(
@@ -80,58 +85,82 @@ def project(
     solver: str = "multigrid",
     tolerance: float = 1e-6,
     start: np.ndarray | None = None,
+    terms: Callable[[tuple[slice, slice, slice], np.ndarray], Rows] | None = None,
 ) -> Projection:
     """Make the liquid's velocity divergence-free and tangential to the solids.
 
     phi is the liquid's level set at centres [m], extended into the solids;
     surface_pressure [Pa] a number or a field at centres; start a pressure to
-    begin from, such as the last step's.
+    begin from, such as the last step's; terms(box, unknown) the rows that others,
+    such as rigid bodies, add to the system in a box of cells.
     """
-    began = time.perf_counter()
     pressed, phi = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
-    box = liquid_box(phi, aligned=ALIGNED)
-    ghosted = _with_ghosts(phi, np.abs, box)
-    system = _assembled(box, pressed, ghosted, boundary, density * grid.h / dt)
-    regions = closed_regions(system)
-    lost = np.empty(0)
-    if regions is not None:
-        lost = regions.sums(system.rhs) * grid.h * dt * dt / density
-        system = system._replace(rhs=regions.centred(system.rhs))
-    assembled = time.perf_counter()
+    problem = _Problem(grid, velocity, pressed, phi, boundary, dt, density, surface_pressure, solver, tolerance, terms)
+    return problem.projection(boundary, start)
 
-    pressed_on = bool(np.any(surface_pressure))
-    prepared, unknown = Prepared(system, solver), system.unknown
-    del system  # the solver has its own copy
-    if start is not None:
-        start = np.subtract(start, surface_pressure)[box] if pressed_on else np.asarray(start)[box]
-    p, info = prepared.solve(tolerance=tolerance, start=start)
-    p = p if regions is None else regions.centred(p)
-    solved = time.perf_counter()
 
-    known = Faces(*(np.zeros(u.shape, np.bool_) for u in pressed))
-    projected = Faces(*(np.array(u, np.float32) for u in velocity))
-    _update(projected, known, pressed, boundary.open, p, ghosted, box, dt / (density * grid.h))
-    pressure = np.zeros(grid.shape)
-    pressure[box] = p
-    if pressed_on:
-        pressure[box] = np.where(unknown, (pressure + surface_pressure)[box], 0.0)
-    seconds = {
-        "assembly": assembled - began,
-        "set-up": prepared.seconds,
-        "solve": info.seconds,
-        "update": time.perf_counter() - solved,
-    }
+class _Problem:
+    """A projection set up: its matrix, for one right-hand side or several."""
 
-    def spread(excess: np.ndarray) -> tuple[Faces, SolveInfo]:
-        rhs = np.float32(grid.h**2) * excess[box]
-        rhs = rhs if regions is None else regions.centred(rhs)
-        psi, info = prepared.solve(rhs, tolerance=SPREAD_TOLERANCE, name="density")
+    def __init__(self, grid, velocity, pressed, phi, boundary, dt, density, surface_pressure, solver, tolerance, terms):
+        began = time.perf_counter()
+        self.grid, self.velocity, self.pressed, self.open = grid, velocity, pressed, boundary.open
+        self.dt, self.density, self.tolerance = dt, density, tolerance
+        self.surface_pressure = surface_pressure if np.any(surface_pressure) else None
+        self.box = liquid_box(phi, aligned=ALIGNED)
+        self.ghosted = _with_ghosts(phi, np.abs, self.box)
+        system = self._assembled(boundary)
+        self.unknown = system.unknown
+        if terms is not None:
+            system = system._replace(rows=terms(self.box, system.unknown))
+        self.regions = closed_regions(system)
+        self.rhs, self.seconds = system.rhs, {"assembly": time.perf_counter() - began}
+        self.prepared = Prepared(system, solver, self.regions)
+        self.seconds["set-up"] = self.prepared.seconds
+
+    def projection(self, boundary, start) -> Projection:
+        """The projection beside solids that move as they do in a boundary, from a pressure to start with."""
+        grid, regions, rhs, seconds = self.grid, self.regions, self.rhs, self.seconds
+        self.rhs, self.seconds = None, {}
+        if rhs is None:
+            rhs = self._assembled(boundary).rhs
+        lost = np.empty(0)
+        if regions is not None:
+            lost = regions.means(rhs) * regions.cells * grid.h * self.dt**2 / self.density
+            rhs = regions.centred(rhs)
+        if start is not None:
+            start = np.asarray(start)[self.box]
+            if self.surface_pressure is not None:
+                start = start - np.broadcast_to(self.surface_pressure, grid.shape)[self.box]
+        p, info = self.prepared.solve(rhs, tolerance=self.tolerance, start=start)
+        p = p if regions is None else regions.centred(p)
+
+        began = time.perf_counter()
+        known = Faces(*(np.zeros(u.shape, np.bool_) for u in self.pressed))
+        projected = Faces(*(np.array(u, np.float32) for u in self.velocity))
+        scale = self.dt / (self.density * grid.h)
+        _update(projected, known, self.pressed, self.open, p, self.ghosted, self.box, scale)
+        pressure = np.zeros(grid.shape)
+        pressure[self.box] = p
+        if self.surface_pressure is not None:
+            pressure[self.box] = np.where(self.unknown, (pressure + self.surface_pressure)[self.box], 0.0)
+        seconds |= {"solve": info.seconds, "update": time.perf_counter() - began}
+        info = info._replace(seconds=seconds.get("set-up", 0.0) + info.seconds)
+        again = partial(self.projection, start=pressure)
+        return Projection(projected, known, pressure, info, seconds, lost, self._spread, again, self.prepared.reply)
+
+    def _spread(self, excess: np.ndarray) -> tuple[Faces, SolveInfo]:
+        grid, regions = self.grid, self.regions
+        rhs = np.float32(grid.h**2) * excess[self.box]
+        rhs = rhs if regions is None else regions._replace(free=np.eye(len(regions.cells))).centred(rhs)
+        psi, info = self.prepared.solve(rhs, tolerance=SPREAD_TOLERANCE, name="density", coupled=False)
         shift = grid.zeros_faces()
-        _update(shift, known, shift, boundary.open, psi, ghosted, box, 1 / grid.h)
+        known = Faces(*(np.zeros(u.shape, np.bool_) for u in shift))
+        _update(shift, known, shift, self.open, psi, self.ghosted, self.box, 1 / grid.h)
         return shift, info
 
-    info = info._replace(seconds=prepared.seconds + info.seconds)
-    return Projection(projected, known, pressure, info, seconds, lost, spread)
+    def _assembled(self, boundary) -> System:
+        return _assembled(self.box, self.pressed, self.ghosted, boundary, self.density * self.grid.h / self.dt)
 
 
 def assemble(

@@ -7,9 +7,11 @@ import numpy as np
 
 from paddlewheel.kernel import threads_worth
 from paddlewheel.solve.cg import conjugate_gradients, stencil
+from paddlewheel.solve.lowrank import LowRank
 from paddlewheel.solve.mic import IncompleteCholesky
 from paddlewheel.solve.multigrid import Multigrid
 from paddlewheel.solve.packed import pack, pack_field, unpack_field
+from paddlewheel.solve.regions import Regions
 from paddlewheel.solve.system import System, oriented
 from paddlewheel.types import SolveInfo
 
@@ -25,9 +27,13 @@ class Solution(NamedTuple):
 
 
 class Prepared:
-    """A system laid out, with its preconditioner: ready for any number of right-hand sides."""
+    """A system laid out, with its preconditioner: ready for any number of right-hand sides.
 
-    def __init__(self, system: System, solver: str = "multigrid"):
+    regions are its closed ones, if any, as `closed_regions` finds them. `reply` is about (1 + R A⁻¹ Rᵀ)⁻¹, if the
+    system has rows R of low rank: what is left of a push on them that all the rest resists.
+    """
+
+    def __init__(self, system: System, solver: str = "multigrid", regions: Regions | None = None):
         if solver not in SOLVERS:
             raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
         began = time.perf_counter()
@@ -35,7 +41,13 @@ class Prepared:
         system = oriented(system)
         with threads_worth(np.count_nonzero(system.unknown)):
             self._packed = pack(system)
-            self._precondition = SOLVERS[solver](self._packed)
+            self._apply, self._precondition = stencil(self._packed), SOLVERS[solver](self._packed)
+            self._coupled, self.reply = (self._apply, self._precondition), None
+            if system.rows is not None and system.rows.count:
+                closed = {} if regions is None else {"label": regions.label, "regions": len(regions.cells)}
+                terms = LowRank(system.rows, self._packed.layout, **closed)
+                self._coupled = terms.added_to(self._apply), terms.corrected(self._precondition)
+                self.reply = terms.reply
         self.seconds = time.perf_counter() - began
 
     def solve(
@@ -46,10 +58,12 @@ class Prepared:
         start: np.ndarray | None = None,
         iterations: int = 2000,
         name: str = "pressure",
+        coupled: bool = True,
     ) -> tuple[np.ndarray, SolveInfo]:
         """Solve A p = b until max|b − A p| ≤ tolerance · max|b|: p at cells, zero where there is no unknown.
 
-        b is `rhs`, or the system's own; it must sum to zero over every closed region (see regions).
+        b is `rhs`, or the system's own; it must have no part in the null space (see regions). Unless `coupled`,
+        the rows of low rank are left out.
         """
         if not 0 < tolerance < 1:
             raise ValueError(f"tolerance={tolerance!r}: expected a number between 0 and 1")
@@ -59,7 +73,8 @@ class Prepared:
             if rhs is not None:
                 packed = packed._replace(rhs=self._vector(rhs))
             x = None if start is None else self._vector(start)
-            x, info = conjugate_gradients(packed, x, stencil(packed), self._precondition, tolerance, iterations, name)
+            apply, precondition = self._coupled if coupled else (self._apply, self._precondition)
+            x, info = conjugate_gradients(packed, x, apply, precondition, tolerance, iterations, name)
             field = unpack_field(packed.layout, x).reshape(self._shape)
         return field, info._replace(seconds=time.perf_counter() - began)
 

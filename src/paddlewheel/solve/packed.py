@@ -88,7 +88,7 @@ def pack(system: System) -> Packed:
     lower = np.zeros((3, 2, layout.size), np.float32)
     diagonal, rhs = layout.zeros(np.float64), layout.zeros(np.float64)
     extra, inverse = layout.zeros(np.float32), layout.zeros(np.float32)
-    _pack(lower, extra, diagonal, rhs, inverse, *layout.where, *system)
+    _pack(lower, extra, diagonal, rhs, inverse, *layout.where, *system[:4])
     return Packed(layout, lower, extra, diagonal, inverse, rhs, int(np.count_nonzero(system.unknown)))
 
 

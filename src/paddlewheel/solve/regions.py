@@ -10,23 +10,36 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.kernel import kernel
+from paddlewheel.solve.lowrank import free_constants
 from paddlewheel.solve.system import System, oriented
 
 
 class Regions(NamedTuple):
-    """Closed regions, numbered from 0. label is −1 in cells of no closed region, int32, shaped as the system."""
+    """Closed regions, numbered from 0.
+
+    label   of each cell, −1 in no closed region, int32, shaped as the system
+    cells   how many each has
+    free    (regions, n): combinations of constants that are in the matrix's null space, all of them unless rows of
+            low rank hold some (see lowrank)
+    """
 
     label: np.ndarray
     cells: np.ndarray
+    free: np.ndarray
 
     def sums(self, field: np.ndarray) -> np.ndarray:
         """Sum of a field over each region."""
         closed = self.label >= 0
         return np.bincount(self.label[closed], field[closed], len(self.cells))
 
+    def means(self, field: np.ndarray) -> np.ndarray:
+        """The part of a field in the null space, as a constant for each region: its mean, if all constants are free."""
+        weighted = self.free.T * self.cells
+        return self.free @ np.linalg.solve(weighted @ self.free, self.free.T @ self.sums(field))
+
     def centred(self, field: np.ndarray) -> np.ndarray:
-        """The field less its mean over each region."""
-        shift = np.append(self.sums(field) / self.cells, 0.0)  # label −1 finds the zero
+        """The field less its part in the null space."""
+        shift = np.append(self.means(field), 0.0)  # label −1 finds the zero
         return field - shift[self.label]
 
 
@@ -42,7 +55,8 @@ def closed_regions(system: System) -> Regions | None:
     number = np.where(closed, np.cumsum(closed) - 1, -1).astype(np.int32)[roots]
     label = np.where(system.unknown, number[np.where(system.unknown, label, 0)], np.int32(-1))
     cells = np.bincount(label[label >= 0], minlength=int(closed.sum()))
-    return Regions(label.reshape(shape), cells)
+    free = np.eye(len(cells)) if system.rows is None else free_constants(system.rows, label, len(cells))
+    return Regions(label.reshape(shape), cells, free)
 
 
 @kernel(parallel=False)

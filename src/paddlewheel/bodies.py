@@ -1,0 +1,195 @@
+"""The rigid bodies of a scene through a step: what they touch, where they go, and what the liquid feels of them."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from paddlewheel.kernel import kernel
+from paddlewheel.physics.coupling import Coupled
+from paddlewheel.scene import Force, RigidBody, Scene, Solid, label
+from paddlewheel.solids import rigid
+from paddlewheel.solids.contact import Contact, Memory, Obstacle
+from paddlewheel.solids.mass import Mass
+from paddlewheel.types import SIDES, Body, Boundary
+
+_TOUCHING = 0.05  # cells between things that count as touching
+_WHOLE = 0.1  # part of a body that may be missing on the grid for its discrete mass to be believed
+
+
+class Bodies:
+    """The rigid bodies among a scene's items, with their masses as drawn.
+
+    The order of a step is that of Guendelman et al. 2003: contact, move,
+    collisions, forces; then the pressure (B07 §3.2).
+    """
+
+    def __init__(self, scene: Scene, masses: Sequence[Mass]):
+        self.scene, self.masses = scene, list(masses)
+        self._named = [(label(i, item), item) for i, item in enumerate(scene.items) if isinstance(item, RigidBody)]
+        self.items = [item for _, item in self._named]
+        self._solids = [(label(i, item), item) for i, item in enumerate(scene.items) if isinstance(item, Solid)]
+        self._forces = [item for item in scene.items if isinstance(item, Force)]
+        grid = scene.grid
+        self._contact = Contact(
+            [item.shape for item in self.items],
+            self.masses,
+            [item.friction for item in self.items],
+            [item.restitution for item in self.items],
+            size=grid.size,
+            closed_sides=set(SIDES) - scene.open_sides,
+            spacing=grid.h,
+            planar=grid.is_2d,
+        )
+
+    def start(self) -> tuple[Body, ...]:
+        """The bodies as they were drawn, but apart: those that overlap are named in a warning."""
+        bodies = []
+        for item, mass in zip(self.items, self.masses, strict=True):
+            V = np.concatenate([item.velocity, item.angular_velocity])
+            F = self._freedom(item, mass.center)
+            V = F @ np.linalg.lstsq(F, V, rcond=None)[0]  # what a hinge leaves of it
+            bodies.append(Body(np.array(mass.center), np.array([1.0, 0.0, 0.0, 0.0]), V[:3], V[3:]))
+        bodies, pairs = self._contact.separate(bodies, self._obstacles(0.0), self.inverses(bodies))
+        for first, second in pairs:
+            other = "a solid or a side of the domain" if second < 0 else self._named[second][0]
+            warnings.warn(f"{self._named[first][0]} overlaps {other} at the start: moved apart", stacklevel=4)
+        return tuple(bodies)
+
+    def moved(self, bodies, known: dict[str, np.ndarray], time: float, dt: float):
+        """The bodies dt [s] later: they do not enter anything, and what has hit something bounces.
+
+        `known` is what was learnt of contacts in earlier steps; the second result is that for the next one.
+        """
+        contact, V = self._contact, velocities(bodies)
+        contact.held, contact.coming = (_recalled(known, name) for name in ("held", "coming"))
+        contacts = contact.find(bodies, self._obstacles(time), V, dt)
+        contact.resolve(V, self.inverses(bodies), contacts, dt, bounce=False)
+        bodies = [
+            rigid.moved(body, mass, dt, item.pivot, self.scene.grid.is_2d or bool(item.locked & {"rx", "ry", "rz"}))
+            for body, mass, item in zip(with_velocities(bodies, V), self.masses, self.items, strict=True)
+        ]
+        V, W = velocities(bodies), self.inverses(bodies)
+        contacts = contact.find(bodies, self._obstacles(time + dt), V + self._pull(bodies, time + dt, dt), dt)
+        contact.resolve(V, W, contacts, dt, bounce=True)
+        known = {
+            f"{name}.{part}": array
+            for name in ("held", "coming")
+            for part, array in getattr(contact, name)._asdict().items()
+        }
+        return with_velocities(contact.mend(bodies, contacts, W), V), known
+
+    def held(self, bodies, free: np.ndarray, inverse: np.ndarray, time: float, dt: float) -> np.ndarray:
+        """Impulses (n, 6) of what the bodies rest on, if they would move at `free` (n, 6) without.
+
+        inverse (n, 6, 6) tells how impulses change those velocities. Only what
+        touches counts: what is about to hit must do so at its full speed.
+        """
+        contact = self._contact
+        contacts = contact.find(bodies, self._obstacles(time), free, dt)
+        touching = contacts.gap < _TOUCHING * self.scene.grid.h
+        if not touching.any():
+            return np.zeros((len(bodies), 6))
+        contacts = type(contacts)(
+            *(p[:, touching] if name == "arms" else p[touching] for name, p in contacts._asdict().items())
+        )
+        before = contact.held, contact.coming
+        impulses = contact.resolve(free.copy(), inverse, contacts, dt, bounce=False)
+        contact.held, contact.coming = before
+        return impulses
+
+    def pulled(self, bodies, time: float, dt: float) -> tuple[Body, ...]:
+        """The bodies after gravity and the scene's forces, at their centres, acted for dt [s]."""
+        return with_velocities(bodies, velocities(bodies) + self._pull(bodies, time, dt))
+
+    def fastest(self, bodies) -> float:
+        """A speed [m/s] that no point of any body exceeds."""
+        speeds = [0.0]
+        for body, item, mass in zip(bodies, self.items, self.masses, strict=True):
+            low, high = item.shape.bounds()
+            reach = np.linalg.norm(np.maximum(high - mass.center, mass.center - low))
+            speeds.append(float(np.linalg.norm(body.velocity) + reach * np.linalg.norm(body.angular_velocity)))
+        return max(speeds)
+
+    def inverses(self, bodies) -> np.ndarray:
+        """(n, 6, 6): inverse masses, restricted to the motions each body has."""
+        out = np.zeros((len(self.items), 6, 6))
+        for n, (item, mass, body) in enumerate(zip(self.items, self.masses, bodies, strict=True)):
+            M = rigid.mass_matrix(mass, item.density, body.orientation)
+            out[n] = rigid.restricted_inverse(M, self._freedom(item, body.position))
+        return out
+
+    def coupled(self, bodies, boundary: Boundary) -> list[Coupled]:
+        """The bodies as the pressure sees them."""
+        h, found = self.scene.grid.h, []
+        for item, mass, body, faces in zip(self.items, self.masses, bodies, boundary.bodies, strict=True):
+            M = rigid.mass_matrix(mass, item.density, body.orientation)
+            if self.scene.method.body_mass == "discrete":
+                measured = np.zeros((6, 6))
+                for a in range(2 if self.scene.grid.is_2d else 3):
+                    _add_mass(measured, faces.filled[a], faces.origin, a, body.position, h)
+                measured *= item.density * h**3
+                if abs(measured[1, 1] - M[1, 1]) <= _WHOLE * M[1, 1]:  # else it is cut off by a side, or squeezed
+                    M = measured
+            W = rigid.restricted_inverse(M, self._freedom(item, body.position))
+            found.append(Coupled(faces, body.position, W))
+        return found
+
+    def _freedom(self, item, position) -> np.ndarray:
+        return rigid.freedom(
+            position, axis=item.axis, pivot=item.pivot, locked=item.locked, planar=self.scene.grid.is_2d
+        )
+
+    def _obstacles(self, time) -> list[Obstacle]:
+        return [Obstacle(solid.shape, solid.pose(time, name)) for name, solid in self._solids]
+
+    def _pull(self, bodies, time, dt) -> np.ndarray:
+        """What forces add to the velocities in dt, (n, 6)."""
+        out = np.zeros((len(bodies), 6))
+        for n, (item, mass, body) in enumerate(zip(self.items, self.masses, bodies, strict=True)):
+            g = np.array(self.scene.gravity)
+            for force in self._forces:
+                g = g + np.asarray(force.f(np.array(body.position)[None], time))[0]
+            M = rigid.mass_matrix(mass, item.density, body.orientation)
+            W = rigid.restricted_inverse(M, self._freedom(item, body.position))
+            out[n] = dt * W @ (M @ np.append(g, np.zeros(3)))
+        return out
+
+
+def velocities(bodies) -> np.ndarray:
+    """V = (v, ω) of each body, (n, 6)."""
+    return np.array([np.concatenate([b.velocity, b.angular_velocity]) for b in bodies]).reshape(-1, 6)
+
+
+def with_velocities(bodies, V: np.ndarray) -> tuple[Body, ...]:
+    """The bodies, moving at V (n, 6)."""
+    return tuple(
+        body._replace(velocity=v[:3].copy(), angular_velocity=v[3:].copy()) for body, v in zip(bodies, V, strict=True)
+    )
+
+
+def _recalled(known, name) -> Memory:
+    return Memory(*(known[f"{name}.{part}"] for part in Memory._fields)) if known else Memory.none()
+
+
+@kernel(parallel=False)
+def _add_mass(out, filled, origin, axis, center, h):
+    """out += Σ s j jᵀ over the faces of an axis, per h³ and density."""
+    j = np.zeros(6)
+    b, c = (axis + 1) % 3, (axis + 2) % 3
+    for m in range(filled.shape[0]):
+        for n in range(filled.shape[1]):
+            for o in range(filled.shape[2]):
+                s = np.float64(filled[m, n, o])
+                if s > 0.0:
+                    at = (
+                        h * (m + origin[0] + 0.5 * (axis != 0)) - center[0],
+                        h * (n + origin[1] + 0.5 * (axis != 1)) - center[1],
+                        h * (o + origin[2] + 0.5 * (axis != 2)) - center[2],
+                    )
+                    # r × e_a has components r_c along b and −r_b along c, (a, b, c) cyclic
+                    j[:] = 0.0
+                    j[axis], j[3 + b], j[3 + c] = 1.0, at[c], -at[b]
+                    for p in range(6):
+                        for q in range(6):
+                            out[p, q] += s * j[p] * j[q]

@@ -1,0 +1,119 @@
+"""Rigid bodies in the pressure solve: they push and are pushed in the same minimisation.  B07 §3.
+
+The kinetic energy of the bodies joins that of the liquid. With s the part of a
+face's box that a body fills, and p = p_s in the air, its force and torque are
+
+    J p = −Σ_f s_f h³ (∂p/∂a)_f j_f ,      j_f = (e_a, (x_f − x_com) × e_a)
+
+so the system gets the term  Δt Jᵀ W J  and the velocities are
+
+    V = V* + Δt W J p
+
+W is the inverse mass, restricted to the motions that a hinge or a locked axis
+allows. Inside the body the terms telescope away: only cells at its surface take
+part. The faces carry V* to the right-hand side as they do that of any solid.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.kernel import kernel
+from paddlewheel.solve.system import Rows
+from paddlewheel.types import BodyFaces
+
+__all__ = ["Coupled", "accelerated", "pressure_rows", "yielding"]
+
+_NO_MOTION = 1e-12  # of the largest inverse mass: below, a motion is not allowed
+
+
+class Coupled(NamedTuple):
+    """A rigid body as the pressure sees it.
+
+    faces     what it fills
+    center    of mass [m]
+    inverse   (6, 6) W, its inverse mass for forces and torques about that [1/kg …]
+    """
+
+    faces: BodyFaces
+    center: np.ndarray
+    inverse: np.ndarray
+
+
+def pressure_rows(bodies, box, unknown: np.ndarray, h: float, density: float) -> Rows:
+    """The rows R of the bodies' term, R = √(ρ/h) Lᵀ J with W = L Lᵀ, in the system of `unknown` cells of a box."""
+    starts, cells, values = [0], [], []
+    origin = tuple(s.start for s in box)
+    for body in bodies:
+        cell, J = _touched(body, origin, unknown, h)
+        cells.append(cell)
+        values.append(math.sqrt(density / h) * np.einsum("ni,ij->nj", J, _factor(body.inverse)))
+        starts.append(starts[-1] + len(cell))
+    return Rows(np.array(starts), np.concatenate(cells), np.concatenate(values))
+
+
+def yielding(bodies, reply: np.ndarray) -> np.ndarray:
+    """(n, 6, 6): inverse masses with the liquid that each body has to move,  L (1 + LᵀYL)⁻¹ Lᵀ ≈ (M + Y)⁻¹.
+
+    Y is the added mass; reply is (1 + LᵀYL)⁻¹ for the rows of all bodies, as a projection tells it.
+    """
+    out = np.empty((len(bodies), 6, 6))
+    for n, body in enumerate(bodies):
+        L, own = _factor(body.inverse), slice(6 * n, 6 * n + 6)
+        out[n] = L @ reply[own, own] @ L.T
+    return out
+
+
+def _factor(inverse) -> np.ndarray:
+    """L with L Lᵀ = W, (6, 6): columns of zeros for motions that are not allowed."""
+    weight, direction = np.linalg.eigh(inverse)
+    return direction * np.sqrt(np.where(weight > _NO_MOTION * max(weight[-1], 0.0), weight, 0.0))
+
+
+def accelerated(V: np.ndarray, bodies, pressure: np.ndarray, h: float, dt: float) -> np.ndarray:
+    """Velocities (n, 6) of the bodies after a pressure [Pa] at all centres acted for dt [s]:  V + Δt W J p."""
+    out, everywhere = V.copy(), np.ones(pressure.shape, np.bool_)
+    for n, body in enumerate(bodies):
+        cell, J = _touched(body, (0, 0, 0), everywhere, h)
+        out[n] += dt * body.inverse @ np.einsum("n,ni->i", pressure.reshape(-1)[cell], J)
+    return out
+
+
+def _touched(body, origin, unknown, h) -> tuple[np.ndarray, np.ndarray]:
+    """The unknown cells that a body's surface touches, in C order of their box, and J there, (n, 6)."""
+    filled = body.faces.filled
+    most = math.prod(filled.x.shape)
+    cell, J = np.empty(most, np.int64), np.empty((most, 6))
+    count = _columns(cell, J, *filled, body.faces.origin, origin, unknown, np.asarray(body.center), h)
+    return cell[:count], J[:count]
+
+
+@kernel(parallel=False)
+def _columns(cell, J, sx, sy, sz, first, origin, unknown, center, h):
+    """J of each cell: what its pressure does through its six faces,  ± h² s j."""
+    count = 0
+    column = np.empty(6)
+    for i in range(sy.shape[0]):
+        m = i + first[0] - origin[0]
+        for j in range(sx.shape[1]):
+            n = j + first[1] - origin[1]
+            for k in range(sx.shape[2]):
+                o = k + first[2] - origin[2]
+                inside = 0 <= m < unknown.shape[0] and 0 <= n < unknown.shape[1] and 0 <= o < unknown.shape[2]
+                if not inside or not unknown[m, n, o]:
+                    continue
+                x = (i + first[0] + 0.5) * h - center[0]
+                y = (j + first[1] + 0.5) * h - center[1]
+                z = (k + first[2] + 0.5) * h - center[2]
+                fx = h * h * (np.float64(sx[i + 1, j, k]) - sx[i, j, k])
+                fy = h * h * (np.float64(sy[i, j + 1, k]) - sy[i, j, k])
+                fz = h * h * (np.float64(sz[i, j, k + 1]) - sz[i, j, k])
+                if fx != 0.0 or fy != 0.0 or fz != 0.0:
+                    # a force along an axis acts on the faces across it, at the same other two coordinates
+                    column[0], column[1], column[2] = fx, fy, fz
+                    column[3], column[4], column[5] = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
+                    cell[count] = (m * unknown.shape[1] + n) * unknown.shape[2] + o
+                    J[count] = column
+                    count += 1
+    return count

@@ -1,0 +1,298 @@
+"""Where rigid bodies touch each other, obstacles and the sides of the domain, and what happens there.
+
+Contacts come from signed distances: surface points of one body in the distance
+of another, walked to where the distance is least. They are found before bodies
+touch, within the way they can go in a step, and bound the approach:
+
+    n·u ≥ −gap / dt
+
+so that nothing passes through anything, and nothing stops short of touching.
+The order of a step is that of Guendelman et al. 2003, begun with the contact:
+
+    contact → move → collision (bounces, before gravity) → gravity → pressure
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.kernel import kernel
+from paddlewheel.solids.contact_impulses import impulses
+from paddlewheel.solids.contact_overlap import with_overlaps
+from paddlewheel.solids.contact_search import Search
+from paddlewheel.solids.mass import Mass
+from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.rigid import mass_matrix, turned
+from paddlewheel.solids.shapes import HalfSpace, Moved, Shape, Union
+from paddlewheel.types import SIDES, Body
+
+TOLERANCE = 3e-9  # of the largest approach, for a change of velocity in a sweep
+
+# in spacings of the surface points:
+_TOUCHING = 0.01  # what counts as touching, for a bounce
+_SLACK = 1e-3  # depth that is not worth mending
+
+
+class Obstacle(NamedTuple):
+    """A solid that moves as it is told: its shape as drawn, its pose with velocities, and its own friction if any."""
+
+    shape: Shape
+    pose: Pose
+    friction: float | None = None
+
+
+class Contacts(NamedTuple):
+    """Points where two things touch or may do so within a step; each array has m rows.
+
+    first, second  indices of the bodies; second is −1 for obstacles and sides
+    other          which thing the second is: bodies, then sides, then obstacles
+    arms           (2, m, 3) from both centres of mass to the point [m]; unused for obstacles
+    normal         (m, 3) from second to first
+    gap            what is left between them along the normal [m], negative where they overlap
+    carried        (m, 3) velocity of the obstacle's surface [m/s]
+    approach       n·u [m/s] at the velocities they were found with
+    friction, restitution
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    other: np.ndarray
+    arms: np.ndarray
+    normal: np.ndarray
+    gap: np.ndarray
+    carried: np.ndarray
+    approach: np.ndarray
+    friction: np.ndarray
+    restitution: np.ndarray
+
+    @classmethod
+    def none(cls) -> "Contacts":
+        number, vector, index = np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64)
+        return cls(index, index, index, np.zeros((2, 0, 3)), vector, number, vector, number, number, number)
+
+
+class Memory(NamedTuple):
+    """What is known of earlier contacts, to be saved with a run: plain arrays of m rows.
+
+    first, other, arm  as in `Contacts`, the arm that of the first body
+    value              (m, 3): force [N] from which the next solve starts, or speed [m/s] of an approach, three times
+    """
+
+    first: np.ndarray
+    other: np.ndarray
+    arm: np.ndarray
+    value: np.ndarray
+
+    @classmethod
+    def none(cls) -> "Memory":
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3)))
+
+    @classmethod
+    def of(cls, contacts: Contacts, value, which=slice(None)) -> "Memory":
+        """That some contacts had these values: (m, 3), or (m,) for numbers."""
+        value = np.zeros(contacts.normal.shape) + np.reshape(value, (len(contacts.gap), -1))
+        return cls(*(part[which] for part in (contacts.first, contacts.other, contacts.arms[0], value)))
+
+    def joined(self, other: "Memory") -> "Memory":
+        return Memory(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
+    def recall(self, contacts: Contacts, within: np.ndarray | None = None) -> np.ndarray:
+        """Values (m, 3) of the nearest contacts of the same pairs; zero where none is `within` (n,) [m] of it."""
+        out = np.zeros(contacts.normal.shape)
+        if within is None:
+            within = np.full(contacts.first.max(initial=-1) + 1, np.inf)
+        if len(self.first) and len(out):
+            _recall(out, contacts.first, contacts.other, contacts.arms[0], within, *self)
+        return out
+
+
+class Contact:
+    """Finds the contacts of rigid bodies and resolves them.
+
+    shapes, masses         of the bodies, as drawn; friction and restitution per body
+    size, closed_sides     the domain [m], and which of "-x", "+x", … are walls
+    spacing                of the surface points [m]: smaller things than this may slip between
+    planar                 a 2-D scene: everything happens at the z of the centres of mass
+    held, coming           what was learnt in earlier steps: forces, and speeds of bodies about to bounce. A run that
+                           is to go on exactly where it stopped saves both
+    """
+
+    def __init__(self, shapes, masses, friction, restitution, *, size, closed_sides, spacing, planar=False):
+        self.masses: list[Mass] = list(masses)
+        self.planar = planar
+        self._friction = np.array(friction, np.float64).reshape(-1)
+        self._restitution = np.array(restitution, np.float64).reshape(-1)
+        self._sides = [
+            Obstacle(_side(side, size), Pose()) for side in SIDES[: 4 if planar else 6] if side in closed_sides
+        ]
+        self.held, self.coming = Memory.none(), Memory.none()
+        self._search = Search(shapes, self.masses, spacing, planar) if self.masses else None
+
+    def find(self, bodies, obstacles, velocity: np.ndarray, dt: float) -> Contacts:
+        """Where bodies touch, or would within dt [s] at these velocities (n, 6), or come near it."""
+        if self._search is None:
+            return Contacts.none()
+        others = self._others(obstacles)
+        first, other, *found = self._search.find(bodies, others, velocity, dt)
+        own = np.array([np.nan if thing.friction is None else thing.friction for thing in others])
+        theirs = np.append(self._friction, own)[other]
+        theirs = np.where(np.isnan(theirs), self._friction[first], theirs)
+        bounce = np.append(self._restitution, np.zeros(len(others)))[other]
+        friction, restitution = np.sqrt(self._friction[first] * theirs), np.maximum(self._restitution[first], bounce)
+        return Contacts(first, np.where(other < len(bodies), other, -1), other, *found, friction, restitution)
+
+    def resolve(
+        self, velocity: np.ndarray, inverse: np.ndarray, contacts: Contacts, dt: float, bounce: bool
+    ) -> np.ndarray:
+        """Change velocities (n, 6) so that no contact is violated; the impulses on each body (n, 6) [N s, N m s].
+
+        inverse  (n, 6, 6) of the bodies' masses, positive semi-definite:  ΔV = inverse · impulse
+        bounce   those that have come to touch part again, with restitution; else they just stop
+        """
+        if not len(contacts.gap):
+            self.held = self.coming = Memory.none()
+            return np.zeros((len(self.masses), 6))
+        target = -np.maximum(contacts.gap, 0) / dt if dt > 0 else np.zeros(len(contacts.gap))
+        if bounce:
+            target = self._bounces(velocity, contacts, target)
+            start = np.zeros(contacts.normal.shape)
+        else:
+            start = dt * self.held.recall(contacts, self._search.surfaces.reach)
+            self._notice(_speeds(velocity, contacts), contacts, target)
+        tolerance = TOLERANCE * max(np.abs(contacts.approach).max(), np.abs(target).max())
+        pushes, _ = impulses(velocity, inverse, contacts, target, contacts.friction, start, tolerance)
+        if not bounce and dt > 0:
+            self.held = Memory.of(contacts, pushes / dt)
+        return _totals(pushes, contacts, len(self.masses))
+
+    def mend(self, bodies, contacts: Contacts, inverse: np.ndarray) -> list[Body]:
+        """The bodies, moved apart where contacts overlap; velocities are left alone, so that it adds no energy to them.
+
+        The least motion in the metric of the masses, as `inverse` (n, 6, 6) allows it, for which
+        n·Δ ≥ −gap  at every contact.
+        """
+        slack = self._slack(contacts)
+        if not np.any(contacts.gap < -slack):
+            return list(bodies)
+        shift = np.zeros((len(self.masses), 6))
+        target = np.where(contacts.gap < 0, np.maximum(-contacts.gap - slack, 0), -contacts.gap)
+        nothing = np.zeros(contacts.normal.shape)
+        still = contacts._replace(carried=nothing)
+        impulses(shift, inverse, still, target, np.zeros(len(target)), nothing, TOLERANCE * np.abs(target).max())
+        return [_shifted(body, move) for body, move in zip(bodies, shift, strict=True)]
+
+    def separate(self, bodies, obstacles, inverse=None, passes: int = 50) -> tuple[list[Body], list[tuple[int, int]]]:
+        """The bodies moved apart until none overlap, and which did, as pairs of indices; −1 is an obstacle or side."""
+        bodies, still = list(bodies), np.zeros((len(self.masses), 6))
+        if inverse is None:
+            units = zip(self.masses, bodies, strict=True)
+            inverse = np.array([np.linalg.inv(mass_matrix(mass, 1.0, body.orientation)) for mass, body in units])
+        pairs = set()
+        for _ in range(passes if bodies else 0):
+            contacts = self.find(bodies, obstacles, still, 0.0)
+            things = self._search.things(bodies, self._others(obstacles), still)
+            contacts = with_overlaps(contacts, things, self._search.surfaces, 1.01 * _SLACK)
+            deep = contacts.gap < -1.01 * self._slack(contacts)
+            if not deep.any():
+                break
+            pairs |= set(zip(contacts.first[deep].tolist(), contacts.second[deep].tolist(), strict=True))
+            bodies = self.mend(bodies, contacts, inverse)
+        return bodies, sorted(pairs)
+
+    def _others(self, obstacles) -> list[Obstacle]:
+        """What there is besides bodies."""
+        return [*self._sides, *(part for obstacle in obstacles for part in _parts(obstacle))]
+
+    def _slack(self, contacts) -> np.ndarray:
+        """Depth [m] that is not worth mending, (m,)."""
+        return _SLACK * self._search.surfaces.spacing[contacts.first] if self._search else np.zeros(0)
+
+    def _touching(self, contacts) -> np.ndarray:
+        return contacts.gap <= _TOUCHING * self._search.surfaces.spacing[contacts.first]
+
+    def _notice(self, u, contacts, target) -> None:
+        """Remember the speeds of those who are about to be stopped unannounced: thrown, or pushed by something else."""
+        known = self.coming.recall(contacts)[:, 0] > 0
+        fresh = ~self._touching(contacts) & (u < target) & ~known
+        self.coming = self.coming.joined(Memory.of(contacts, -u, fresh))
+
+    def _bounces(self, velocity, contacts, target) -> np.ndarray:
+        """Targets [m/s] with those of bodies that bounce; remembers who is about to.
+
+        A body is first brought to touch, by the contact that follows, and parts
+        in the collision after that, with the speed it came at before gravity.
+        """
+        u = _speeds(velocity, contacts)
+        pull = np.maximum(u - contacts.approach, 0)  # what the forces of a step add to the approach
+        touching = self._touching(contacts)
+        meets = contacts.approach <= np.where(touching, 1e-9, target)
+        # Velocities before the forces lag half a step of them behind positions; and on the way to touch they gain
+        # a little more:  v² = (u + pull/2)² + 2 gap pull/dt. What is slower than one step of the forces is at rest.
+        real = -u > pull
+        came = np.where(real, np.sqrt((0.5 * pull - u) ** 2 - 2 * np.minimum(target, 0) * pull), np.maximum(-u, 0))
+        came = np.maximum(came, self.coming.recall(contacts)[:, 0])
+        self.coming = Memory.of(contacts, came, ~touching & meets & (came > 0))
+        parting = contacts.restitution * came
+        parting += np.where(parting > pull, 0.5 * pull, 0)
+        return np.where(touching & meets, np.maximum(parting, target), target)
+
+
+def _parts(obstacle) -> list[Obstacle]:
+    """The parts of a union, each for itself: what slides fast along one is then seen to meet the other."""
+    match obstacle.shape:
+        case Union(first, second):
+            pair = first, second
+        case Moved(Union(first, second), pose):
+            pair = Moved(first, pose), Moved(second, pose)
+        case _:
+            return [obstacle]
+    return [part for shape in pair for part in _parts(obstacle._replace(shape=shape))]
+
+
+def _side(side, size) -> HalfSpace:
+    """What is beyond a side of the domain."""
+    a, upper = "xyz".index(side[1]), side[0] == "+"
+    normal = np.zeros(3)
+    normal[a] = -1 if upper else 1
+    return HalfSpace(np.where(np.arange(3) == a, size, 0) if upper else (0, 0, 0), normal)
+
+
+def _shifted(body, move) -> Body:
+    """A body moved by a small twist (translation, rotation), as a screw: so that a hinge stays where it is."""
+    d, w = move[:3], move[3:]
+    angle = np.linalg.norm(w)
+    if angle > 1e-12:
+        first, second = (1 - np.cos(angle)) / angle**2, (angle - np.sin(angle)) / angle**3
+        d = d + first * np.cross(w, d) + second * np.cross(w, np.cross(w, d))
+    return body._replace(position=body.position + d, orientation=turned(body.orientation, w))
+
+
+def _speeds(velocity, contacts) -> np.ndarray:
+    """n·u [m/s] at contacts, (m,)."""
+    V, U = velocity[contacts.first], np.where((contacts.second >= 0)[:, None], velocity[contacts.second], 0)
+    u = V[:, :3] - U[:, :3] + np.cross(V[:, 3:], contacts.arms[0]) - np.cross(U[:, 3:], contacts.arms[1])
+    return np.sum(contacts.normal * (u - contacts.carried), axis=1)
+
+
+def _totals(pushes, contacts, n) -> np.ndarray:
+    """What impulses (m, 3) at contacts come to on each of n bodies, about its centre of mass, (n, 6)."""
+    out = np.zeros((n, 6))
+    for sign, who, arm in ((1, contacts.first, contacts.arms[0]), (-1, contacts.second, contacts.arms[1])):
+        real = who >= 0
+        np.add.at(out, who[real], sign * np.hstack([pushes, np.cross(arm, pushes)])[real])
+    return out
+
+
+@kernel(parallel=False)
+def _recall(out, first, other, arm, within, old_first, old_other, old_arm, value):
+    """Write to `out` (m, 3) the values of the nearest old contacts, by their arms."""
+    for i in range(len(first)):
+        best = within[first[i]] ** 2
+        for j in range(len(old_first)):
+            if old_first[j] == first[i] and old_other[j] == other[i]:
+                d = 0.0
+                for a in range(3):
+                    d += (arm[i, a] - old_arm[j, a]) ** 2
+                if d < best:
+                    best = d
+                    out[i] = value[j]

@@ -1,0 +1,156 @@
+"""Which bodies and things may meet within a step, and when: before their contacts are looked at closely."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.kernel import kernel
+
+# in spacings of the surface points:
+_SKIN = 0.1  # what counts as near, at rest
+_FAST = 1.1  # a way in a step from which on a pair is looked at when it meets
+_SWEPT = 0.25  # a way by turning in a step from which on a pair is also looked at as it is turned at its end
+
+_ADVANCES = 24  # steps of a fast pair towards each other
+
+
+class Pairs(NamedTuple):
+    """Pairs in one direction, n rows: the surface points p of a body in the frame of a thing,  y = turn p + shift.
+
+    body, thing   indices
+    after, drift  time for which both have turned, and moved, when they are looked at [s]
+    reach         how near they count [m]
+    turn, shift   (n, 3, 3) and (n, 3)
+    """
+
+    body: np.ndarray
+    thing: np.ndarray
+    after: np.ndarray
+    drift: np.ndarray
+    reach: np.ndarray
+    turn: np.ndarray
+    shift: np.ndarray
+
+    def seen(self, p, which) -> np.ndarray:
+        """Vectors p (m, 3) of the bodies of the pairs `which` (m,), in the axes of the things."""
+        return np.einsum("nij,nj->ni", self.turn[which], p)
+
+    def seen_back(self, y, which) -> np.ndarray:
+        """Vectors y (m, 3) of the things of the pairs `which` (m,), in the axes of the bodies."""
+        return np.einsum("nji,nj->ni", self.turn[which], y)
+
+
+def near_pairs(things, surfaces, dt: float) -> Pairs:
+    """Pairs near enough to meet within dt [s]. Fast ones are looked at when they come near, if they do."""
+    n = things.bodies
+    speed, turning = _speeds(things, surfaces.reach)
+    finest = np.append(surfaces.spacing, np.full(len(things.origin) - n, np.inf))
+    spacing = np.minimum(surfaces.spacing[:, None], finest)
+    way = speed * dt + _SKIN * spacing
+    near = things.apart() <= way
+    near[np.arange(n), np.arange(n)] = False
+    pair = np.nonzero(near)
+    after = np.zeros(len(pair[0]))
+    reach = way[pair]
+    fast = reach > _FAST * spacing[pair]
+    if fast.any():
+        after, reach, meets = _advanced(things, surfaces, pair, reach, fast, speed[pair], dt)
+        pair, after, reach = (pair[0][meets], pair[1][meets]), after[meets], reach[meets]
+    # What turns may touch elsewhere at the end of the step than at its start: the far end of a capsule, say.
+    turns = np.flatnonzero((dt * turning[pair] > _SWEPT * spacing[pair]) & (after == 0))
+    row = np.append(np.arange(len(after)), turns)
+    drift = after[row]
+    after = np.append(after, np.full(len(turns), dt))
+    order = np.argsort(pair[1][row], kind="stable")
+    row = row[order]
+    return _seen_from(things, pair[0][row], pair[1][row], after[order], drift[order], reach[row])
+
+
+def _speeds(things, reach) -> tuple[np.ndarray, np.ndarray]:
+    """How fast anything of a pair comes near, at most, and the part of it from turning [m/s]; both (bodies, f)."""
+    n, V = things.bodies, things.velocity
+    is_body = np.arange(len(V)) < n
+    going = V[:n, None, :3] - V[:, :3]
+    # an obstacle has no reach to bound what its turning does: take it at the body
+    carried = np.cross(V[:, 3:], things.origin[:n, None] - things.origin)
+    going = np.where(is_body[:, None], going, going - carried)
+    spin = np.linalg.norm(V[:, 3:], axis=1)
+    reach_of = np.where(is_body, np.append(reach, np.zeros(len(V) - n)), reach[:, None])
+    turning = reach[:, None] * spin[:n, None] + reach_of * spin
+    return np.linalg.norm(going, axis=2) + turning, turning
+
+
+def _seen_from(things, body, thing, after, drift, reach) -> Pairs:
+    """Pairs with the frames of the bodies as seen from those of the things."""
+    origin, rotation = things.later(body, after, drift)
+    there, turned_there = things.later(thing, after, drift)
+    turn = np.einsum("nji,njk->nik", turned_there, rotation)
+    return Pairs(body, thing, after, drift, reach, turn, np.einsum("nji,nj->ni", turned_there, origin - there))
+
+
+def _advanced(things, surfaces, pair, reach, fast, speed, dt) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Time [s] and reach [m] at which fast pairs come within a spacing, by conservative advancement; and who meets."""
+    body, thing = pair
+    after = np.zeros(len(fast))
+    # from the far side a spinning thing sweeps past faster than its own surface
+    spin = np.linalg.norm(things.velocity[:, 3:], axis=1)[thing]
+    speed = speed + spin * np.linalg.norm(things.origin[body] - things.origin[thing], axis=1)
+    going = np.flatnonzero(fast)
+    for _ in range(_ADVANCES):
+        if not len(going):
+            break
+        some = _seen_from(things, body[going], thing[going], after[going], after[going], reach[going])
+        cuts, _, y = gathered(things, surfaces, some, np.full(len(going), np.inf))
+        phi = things.distances.at(np.repeat(some.thing, np.diff(cuts)), y, rough=True)
+        least = np.minimum.reduceat(phi, cuts[:-1])
+        spacing = surfaces.spacing[some.body]
+        far = least > spacing
+        after[going] += np.where(far, (least - 0.5 * spacing) / speed[going], 0)
+        going = going[far & (after[going] < dt)]
+    meets = after < dt
+    for both in _two_ways(body, thing, things.bodies):
+        after[both] = after[both].min()
+        meets[both] = meets[both].any()
+    left = np.maximum(reach - np.minimum(after, dt) * speed, _SKIN * surfaces.spacing[body])
+    return after, np.where(fast & (after > 0), np.minimum(left, surfaces.reach[body]), reach), meets
+
+
+def _two_ways(body, thing, n) -> list[list[int]]:
+    """Indices of pairs of bodies, both directions together: they meet when the first of them says so."""
+    table = {}
+    for i in np.flatnonzero(thing < n):
+        table.setdefault((min(body[i], thing[i]), max(body[i], thing[i])), []).append(i)
+    return list(table.values())
+
+
+def gathered(things, surfaces, pairs: Pairs, margin) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Surface points within a margin (n,) [m] of the box of the other thing.
+
+    Where those of each pair begin (n + 1,), which points they are (m,), and where, in the thing's frame (m, 3).
+    """
+    low, high = things.low[pairs.thing], things.high[pairs.thing]
+    return _gathered(pairs.body, low, high, pairs.turn, pairs.shift, margin, surfaces.start, surfaces.points)
+
+
+@kernel(parallel=False)
+def _gathered(body, low, high, turn, shift, margin, start, points):
+    cuts = np.zeros(len(body) + 1, np.int64)
+    most = 0
+    for k in range(len(body)):
+        most += start[body[k] + 1] - start[body[k]]
+    which, where = np.empty(most, np.int64), np.empty((most, 3))
+    count = 0
+    for k in range(len(body)):
+        for i in range(start[body[k]], start[body[k] + 1]):
+            near = True
+            for a in range(3):
+                y = shift[k, a]
+                for b in range(3):
+                    y += turn[k, a, b] * points[i, b]
+                where[count, a] = y
+                near = near and low[k, a] - margin[k] <= y and y <= high[k, a] + margin[k]
+            if near:
+                which[count] = i
+                count += 1
+        cuts[k + 1] = count
+    return cuts, which[:count].copy(), where[:count].copy()

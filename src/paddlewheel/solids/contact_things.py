@@ -1,0 +1,83 @@
+"""Everything that can be touched, at one time: bodies first, then the sides of the domain and obstacles."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.solids.contact_distances import Distances
+
+
+class Things(NamedTuple):
+    """Each array has a row per thing.
+
+    bodies     how many of them are bodies
+    distances  of all, each in its own frame
+    low, high  (f, 3) boxes around them in their own frames [m]; ±inf where they have no end
+    origin     (f, 3) of their frames: for bodies the centre of mass [m]
+    rotation   (f, 3, 3) from their frames to the world
+    velocity   (f, 6): of the origin [m/s], and angular [rad/s]
+    """
+
+    bodies: int
+    distances: Distances
+    low: np.ndarray
+    high: np.ndarray
+    origin: np.ndarray
+    rotation: np.ndarray
+    velocity: np.ndarray
+
+    def later(self, which, after, drift) -> tuple[np.ndarray, np.ndarray]:
+        """Origins (n, 3) and rotations (n, 3, 3) of some, turned for a time `after` and moved for `drift` (n,) [s]."""
+        origin = self.origin[which] + drift[:, None] * self.velocity[which, :3]
+        rotation = self.rotation[which]
+        late = np.flatnonzero(after > 0)
+        if len(late):
+            w = after[late, None] * self.velocity[which[late], 3:]
+            angle = np.linalg.norm(w, axis=1)
+            half = 0.5 * np.sinc(0.5 * angle / np.pi)
+            rotation = rotation.copy()
+            rotation[late] = rotations(np.column_stack([np.cos(0.5 * angle), half[:, None] * w])) @ rotation[late]
+        return origin, rotation
+
+    def apart(self) -> np.ndarray:
+        """Distance between the boxes around bodies and around all things, in world axes [m], (bodies, f)."""
+        ends = np.isfinite(self.low) & np.isfinite(self.high)
+        low, high = np.where(ends, self.low, 0), np.where(ends, self.high, 0)
+        centre = self.origin + np.einsum("fij,fj->fi", self.rotation, 0.5 * (low + high))
+        reach = np.einsum("fij,fj->fi", np.abs(self.rotation), 0.5 * (high - low))
+        straight = (self.rotation == np.eye(3)).all(axis=(1, 2))[:, None]
+        # turned, a thing without end along one axis has none along any
+        endless = np.where(straight, ~ends, ~ends.all(axis=1, keepdims=True))
+        lower = np.where(endless, np.where(straight, self.origin + self.low, -np.inf), centre - reach)
+        upper = np.where(endless, np.where(straight, self.origin + self.high, np.inf), centre + reach)
+        n = self.bodies
+        beyond = np.maximum(np.maximum(lower - upper[:n, None], lower[:n, None] - upper), 0)
+        return np.linalg.norm(beyond, axis=2)
+
+
+def frames(bodies, poses, velocity) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Origin, rotation and velocity of `Things`, from bodies with velocities (n, 6) and the poses of the others."""
+    n = len(bodies)
+    V = np.zeros((n + len(poses), 6))
+    V[:n] = velocity
+    for k, pose in enumerate(poses):
+        V[n + k] = np.concatenate([pose.velocity or (0, 0, 0), pose.angular_velocity or (0, 0, 0)])
+    origin = np.array([b.position for b in bodies] + [pose.position for pose in poses])
+    orientation = np.array([b.orientation for b in bodies] + [pose.orientation for pose in poses])
+    return origin, rotations(orientation), V
+
+
+def rotations(q) -> np.ndarray:
+    """Matrices (n, 3, 3) of unit quaternions (n, 4)."""
+    w, v = q[:, 0], q[:, 1:]
+    out = 2 * v[:, :, None] * v[:, None]
+    out += 2 * w[:, None, None] * _crossing(v)
+    out += (1 - 2 * np.sum(v * v, axis=1))[:, None, None] * np.eye(3)
+    return out
+
+
+def _crossing(v) -> np.ndarray:
+    """Matrices (n, 3, 3) of  v × …  ."""
+    out = np.zeros((len(v), 3, 3))
+    out[:, 1, 0], out[:, 2, 0], out[:, 2, 1] = v[:, 2], -v[:, 1], v[:, 0]
+    return out - out.transpose(0, 2, 1)

@@ -1,0 +1,192 @@
+"""Terms of low rank beside the stencil, such as rigid bodies:  A + Rᵀ R.
+
+R has a few rows for each term, all on the same few cells. Neither the product
+nor its inverse is ever formed. The preconditioner B ≈ A⁻¹ becomes that of the
+sum by Woodbury's identity,
+
+    B − B Rᵀ (1 + R B Rᵀ)⁻¹ R B
+
+so the iterations do not notice the terms, however strong they are.
+
+A constant over a closed region is in the null space of A, but not of the sum
+if it pushes on a term: a piston between two tanks. B knows nothing of these
+constants, so they are solved for on their own (deflation): with E the regions,
+
+    Q = E (Eᵀ Rᵀ R E)⁺ Eᵀ ,      Q + (1 − Q RᵀR) B' (1 − RᵀR Q)
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from paddlewheel.kernel import kernel
+from paddlewheel.solve.packed import I, J, Layout, place, span
+from paddlewheel.solve.system import Rows
+
+Apply = Callable[[np.ndarray, np.ndarray], float]  # (q, x): q = A x, and x · A x
+Precondition = Callable[[np.ndarray, np.ndarray], None]  # (z, r): z = B r
+
+_NOTHING = 1e-9  # of what a constant pushes with on one side of a term: the rest is rounding
+
+
+def times(rows: Rows, x: np.ndarray) -> np.ndarray:
+    """R x, shape (count,), of a vector or field whose flat index is the rows' `cell`."""
+    out = np.zeros((len(rows.start) - 1, rows.value.shape[1]))
+    _times(out, *rows, x.reshape(-1))
+    return out.reshape(-1)
+
+
+def add_transposed(out: np.ndarray, rows: Rows, y: np.ndarray) -> None:
+    """out += Rᵀ y."""
+    _add_transposed(out.reshape(-1), *rows, y.reshape(len(rows.start) - 1, -1))
+
+
+def free_constants(rows: Rows, label: np.ndarray, regions: int) -> np.ndarray:
+    """Combinations of constants over the closed regions that push on no term: (regions, n) with orthogonal columns.
+
+    label is the region of each cell of the system, −1 if none.
+    """
+    push = _pushes(rows, label.reshape(-1)[rows.cell], regions)
+    if not push.any():
+        return np.eye(regions)
+    _, s, v = np.linalg.svd(push)
+    rank = int(np.count_nonzero(s > _NOTHING * s[0]))
+    return v[rank:].T
+
+
+def _pushes(rows, label, regions) -> np.ndarray:
+    """R E, (count, regions): what constants over the regions push with; exactly zero if it is rounding only."""
+    width = rows.value.shape[1]
+    term = np.repeat(np.arange(len(rows.start) - 1), np.diff(rows.start))
+    push, size = (np.zeros((len(rows.start) - 1, width, regions + 1)) for _ in range(2))
+    np.add.at(push, (term, slice(None), label), rows.value)  # label −1 goes to the last, which is dropped
+    np.add.at(size, (term, slice(None), label), np.abs(rows.value))
+    push[np.abs(push) <= _NOTHING * size.max(initial=0.0)] = 0.0
+    return push[..., :regions].reshape(rows.count, regions)
+
+
+class LowRank:
+    """The rows of a system in a layout: what they add to the matrix and to a preconditioner.
+
+    label is the closed region of each cell, −1 if none, and `regions` how many
+    there are. `reply` is (1 + R B Rᵀ)⁻¹, once a preconditioner B is known.
+    """
+
+    reply: np.ndarray | None = None
+
+    def __init__(self, rows: Rows, layout: Layout, label: np.ndarray | None = None, regions: int = 0):
+        cell = np.empty(len(rows.cell), np.int64)
+        _places(cell, rows.cell, layout.starts, layout.shape, layout.size)
+        self._layout, self._rows, self._label = layout, rows._replace(cell=cell), None
+        push = _pushes(rows, label.reshape(-1)[rows.cell], regions) if regions else np.zeros((0, 0))
+        if push.any():
+            self._label = layout.full(-1, np.int32)
+            _move_labels(self._label, np.ascontiguousarray(label, np.int32).reshape(layout.shape), *layout.where)
+            self._push, self._constants = push, np.linalg.pinv(push.T @ push, rcond=_NOTHING, hermitian=True)
+
+    def added_to(self, apply: Apply) -> Apply:
+        """`apply(q, x)` of A + RᵀR from that of A."""
+
+        def both(q, x):
+            y = times(self._rows, x)
+            total = apply(q, x)
+            add_transposed(q, self._rows, y)
+            return total + float((y * y).sum())
+
+        return both
+
+    def corrected(self, precondition: Precondition) -> Precondition:
+        """The preconditioner of A + RᵀR from that of A."""
+        self.reply = np.linalg.inv(np.eye(self._rows.count) + self._seen_through(precondition))
+        rest = self._layout.zeros(np.float32)
+
+        def woodbury(z, r):
+            precondition(z, r)
+            np.copyto(rest, r)
+            add_transposed(rest, self._rows, -_product(self.reply, times(self._rows, z)))
+            precondition(z, rest)
+
+        return woodbury if self._label is None else self._deflated(woodbury)
+
+    def _seen_through(self, precondition) -> np.ndarray:
+        """R B Rᵀ, (count, count), a column at a time."""
+        count = self._rows.count
+        out, r, z = np.empty((count, count)), self._layout.zeros(np.float32), self._layout.zeros(np.float32)
+        for n, unit in enumerate(np.eye(count)):
+            r[:] = 0.0
+            add_transposed(r, self._rows, unit)
+            precondition(z, r)
+            out[n] = times(self._rows, z)
+        return 0.5 * (out + out.T)
+
+    def _deflated(self, precondition) -> Precondition:
+        rest, regions = self._layout.zeros(np.float32), len(self._constants)
+
+        def deflated(z, r):
+            sums = np.zeros(regions + 1)
+            _sum_regions(sums, self._label.reshape(-1), r.reshape(-1))
+            constants = _product(self._constants, sums[:regions])
+            np.copyto(rest, r)
+            add_transposed(rest, self._rows, -_product(self._push, constants))
+            precondition(z, rest)
+            constants -= _product(self._constants, _product(self._push.T, times(self._rows, z)))
+            _add_constants(z.reshape(-1), self._label.reshape(-1), np.append(constants, 0.0))
+
+        return deflated
+
+
+def _product(matrix, vector) -> np.ndarray:
+    """Without the threads of BLAS: they spin on for a while and hold up the kernels that follow."""
+    return np.einsum("ij,j->i", matrix, vector)
+
+
+@kernel(parallel=False)
+def _times(out, start, cell, value, x):
+    for term in range(out.shape[0]):
+        for n in range(start[term], start[term + 1]):
+            here = np.float64(x[cell[n]])
+            for row in range(out.shape[1]):
+                out[term, row] += value[n, row] * here
+
+
+@kernel(parallel=False)
+def _add_transposed(out, start, cell, value, y):
+    for term in range(y.shape[0]):
+        for n in range(start[term], start[term + 1]):
+            total = 0.0
+            for row in range(y.shape[1]):
+                total += value[n, row] * y[term, row]
+            out[cell[n]] += total
+
+
+@kernel(parallel=False)
+def _places(out, cell, starts, shape, size):
+    """Where cells of the system are in a vector, as flat indices."""
+    for n in range(len(cell)):
+        i, j, k = cell[n] // (shape[1] * shape[2]), cell[n] // shape[2] % shape[1], cell[n] % shape[2]
+        colour, at = place(starts, i, j, k)
+        out[n] = colour * size + at
+
+
+@kernel(parallel=False)
+def _move_labels(out, label, rows, blocks, starts):
+    for r in range(rows.shape[0]):
+        i, j = rows[r, I], rows[r, J]
+        first, last = span(rows[r], label.shape[2])
+        for k in range(first, last):
+            colour, at = place(starts, i, j, k)
+            out[colour, at] = label[i, j, k]
+
+
+@kernel(parallel=False)
+def _sum_regions(sums, label, x):
+    for n in range(len(label)):
+        if label[n] >= 0:
+            sums[label[n]] += x[n]
+
+
+@kernel(parallel=False)
+def _add_constants(x, label, constants):
+    for n in range(len(label)):
+        if label[n] >= 0:
+            x[n] += constants[label[n]]
