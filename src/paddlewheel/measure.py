@@ -57,14 +57,19 @@ class Solids:
         """Of the rigid bodies, as drawn."""
         return [mass for _, mass in self._bodies]
 
-    def measure(self, time: float, bodies: Sequence[Body] = ()) -> Boundary:
-        """The boundary at a time [s], with the rigid bodies where they are then.
+    @property
+    def drawn(self) -> tuple[Body, ...]:
+        """The rigid bodies where they were drawn, at rest."""
+        return tuple(Body(np.array(m.center), np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3)) for m in self.masses)
+
+    def measure(self, time: float, bodies: Sequence[Body] | None = None) -> Boundary:
+        """The boundary at a time [s], with the rigid bodies where they are then, or as drawn.
 
         Its arrays are shared between steps if nothing moves: not to be written to.
         """
         if self._static is not None:
             return self._static
-        grid = self.grid
+        grid, bodies = self.grid, self.drawn if bodies is None else bodies
         phi, open = self._phi.copy(), Faces(*(w.copy() for w in self._open))
         velocity, nearest = grid.zeros_faces(), None
         if len(self._moving) > 1:
@@ -87,14 +92,16 @@ class Solids:
         """The largest velocity component of any scripted solid where it is on the grid [m/s], at a time [s]."""
         if not self._moving:
             return 0.0
-        return max(float(np.abs(u).max()) for u in self.measure(time).velocity)
+        return max(float(np.abs(u).max()) for u in self.measure(time, ()).velocity)
 
-    def distance(self, points: np.ndarray, time: float, bodies: Sequence[Body] = ()) -> np.ndarray:
+    def distance(self, points: np.ndarray, time: float, bodies: Sequence[Body] | None = None) -> np.ndarray:
         """Distance to the nearest solid as it is drawn [m], from points (n, 3), at a time [s]; sides do not count."""
         shapes = self._shapes(time, bodies)
         return _distance(shapes, np.asarray(points, np.float64), 2 * np.linalg.norm(self.grid.size))
 
-    def push_out(self, position: np.ndarray, boundary: Boundary, time: float, bodies: Sequence[Body] = ()) -> int:
+    def push_out(
+        self, position: np.ndarray, boundary: Boundary, time: float, bodies: Sequence[Body] | None = None
+    ) -> int:
         """Move particles out of the solids as they are drawn; how many were inside.
 
         φ between nodes rounds edges off and flattens curved walls, so a particle
@@ -125,6 +132,7 @@ class Solids:
 
     def _shapes(self, time, bodies) -> list[Shape]:
         """All solids where they are at a time."""
+        bodies = self.drawn if bodies is None else bodies
         moving = [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving]
         return self._still + moving + [placed(*drawn, body) for drawn, body in zip(self._bodies, bodies, strict=True)]
 

@@ -95,13 +95,15 @@ class Sources:
         return self.scene.method.advection == "apic"
 
     def _closed(self, boundary: Boundary) -> Boundary:
-        open = open_fractions(np.minimum(boundary.phi, self._phi), self.scene.method.weights)
-        velocity = []
+        weights = self.scene.method.weights
+        open = open_fractions(np.minimum(boundary.phi, self._phi), weights)
+        alone, velocity = open_fractions(self._phi, weights), []
         for a in range(3):
             np.minimum(open[a], boundary.open[a], out=open[a])  # keeps the walls of the domain
+            np.copyto(open[a], boundary.open[a], where=alone[a] == 1)  # what others are there measured best themselves
             inside, given = self._given[a]
             velocity.append(np.where(inside, given, boundary.velocity[a]))
-        return Boundary(boundary.phi, open, Faces(*velocity))
+        return boundary._replace(open=open, velocity=Faces(*velocity))
 
     def _face_velocity(self, leaving: bool) -> list[tuple[np.ndarray, np.ndarray]]:
         """For each axis the faces an inflow has a say in, and its velocity there.

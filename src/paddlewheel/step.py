@@ -63,7 +63,7 @@ class Stepper:
         velocity = self._settled(projection.velocity, projection.known, boundary)
         return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles, grid.zeros_faces(), bodies)
 
-    def boundary(self, time: float, bodies: Sequence[Body] = ()) -> Boundary:
+    def boundary(self, time: float, bodies: Sequence[Body] | None = None) -> Boundary:
         """The solids at a time [s], measured into arrays."""
         return self.solids.measure(time, bodies)
 

@@ -47,7 +47,7 @@ def draw(
     pictures = [out.path(n, "png") for n in frames]
     for number, path in zip(progress(frames), pictures, strict=True):
         state = cache.load(number)
-        solid = source.guarded(lambda state=state: solids.measure(state.time).phi)
+        solid = source.guarded(lambda state=state: solids.measure(state.time, state.bodies).phi)
         replace(path, lambda file, solid=solid, state=state: draw_frame(file, scene, solid, state))
     print(f"{pictures[0]} … {pictures[-1].name}" if len(pictures) > 1 else pictures[0])
     if sheet:

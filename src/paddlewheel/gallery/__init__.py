@@ -12,6 +12,7 @@ from paddlewheel.gallery import (
     filling,
     hollow,
     liquid_in_sphere,
+    paddle_wheel,
     slope,
     sloshing,
     still_water,
@@ -30,4 +31,5 @@ SCENES = {
     "slope": slope,
     "hollow": hollow,
     "liquid-in-sphere": liquid_in_sphere,
+    "paddle-wheel": paddle_wheel,
 }

@@ -66,7 +66,7 @@ class Watch:
         position, sides = frame.state.particles.position.astype(float), self.simulation.scene.open_sides
         if not len(position):
             return 0.0
-        depth = -self._solids.distance(position, frame.time).min()
+        depth = -self._solids.distance(position, frame.time, frame.state.bodies).min()
         for a, axis in enumerate(AXES):
             if f"-{axis}" not in sides:
                 depth = max(depth, -position[:, a].min())

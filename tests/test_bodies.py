@@ -1,0 +1,154 @@
+"""Rigid bodies in a liquid in time: they float, sink, rest and are taken up again where a run stopped."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import paddlewheel as pw
+from paddlewheel.bodies import velocities
+from paddlewheel.types import State
+
+N = 32
+H = 1 / N
+WATER = pw.Liquid(pw.Box((0, 0, -1), (1, 0.5, 2)))
+
+
+def tank(*bodies, dimensions=2, water=WATER, **method):
+    counts = (N, N, N if dimensions == 3 else 1)
+    return pw.Scene([m * H for m in counts], counts, method=pw.Method(**method), items=[water, *bodies])
+
+
+def mean_height(simulation, seconds):
+    """Of the first body, over so many seconds."""
+    heights, end = [], simulation.time + seconds
+    while simulation.time < end:
+        simulation.step()
+        heights.append(simulation.state.bodies[0].position[1])
+    return np.mean(heights)
+
+
+@pytest.mark.parametrize("ratio", [0.25, 0.5, 0.8])
+def test_a_box_floats_at_its_draught(ratio):
+    """Archimedes: s H deep. It starts there, and must stay; its turning is locked, since most boxes would fall over."""
+    side, deep = 0.2, 0.2 * ratio
+    level = 0.5 + side * deep  # what it displaces is spread over the tank, 1 m wide
+    box = pw.Box((0.4, level - deep, -1), (0.6, level - deep + side, 2))
+    water = pw.Liquid(pw.Box((0, 0, -1), (1, level, 2)))
+    simulation = pw.Simulation(tank(pw.RigidBody(box, 1000 * ratio, locked={"rz"}), water=water))
+    expected = level - deep + side / 2
+    assert mean_height(simulation, 2.0) == pytest.approx(expected, abs=0.25 * H)
+    assert np.abs(velocities(simulation.state.bodies)).max() < 0.05
+
+
+def test_a_ball_bobs_about_its_draught():
+    """s = f² (3 − 2f) with f = ½: half of it is under water."""
+    ball = pw.Sphere((0.5, 0.51, 0.5), 0.15)
+    simulation = pw.Simulation(tank(pw.RigidBody(ball, 500.0), dimensions=3))
+    displaced = np.pi * (0.14**2 * (3 * 0.15 - 0.14)) / 3  # at the start
+    level = 0.5 + 2 / 3 * np.pi * 0.15**3 - displaced
+    assert mean_height(simulation, 1.5) == pytest.approx(level, abs=0.25 * H)
+
+
+def test_a_body_of_hardly_any_mass_is_stable():
+    """A thousandth of the water's density, let go under water at CFL 5: it shoots up, falls back and floats."""
+    ball = pw.Cylinder((0.5, 0.25, -1), (0.5, 0.25, 2), 0.12)
+    simulation = pw.Simulation(tank(pw.RigidBody(ball, 1.0), cfl=5.0))
+    heights = []
+    for frame in simulation.run(84):
+        (body,) = frame.state.bodies
+        heights.append(body.position[1])
+        assert np.abs(velocities([body])).max() < 10
+    assert max(heights) < 0.88
+    assert 0.54 < np.mean(heights[-36:]) < 0.65  # all of it is above the water, half a metre deep
+
+
+def test_what_lies_on_the_floor_lies_still():
+    box = pw.Box((0.4, 0.0, -1), (0.6, 0.15, 2))
+    simulation = pw.Simulation(tank(pw.RigidBody(box, 3000.0)))
+    simulation.advance(1.0)
+    (body,) = simulation.state.bodies
+    assert body.position == pytest.approx([0.5, 0.075, 0.5 * H], abs=1e-3 * H)
+    assert np.abs(velocities([body])).max() < 1e-3
+    assert max(np.abs(u).max() for u in simulation.state.velocity) < 0.05
+
+
+def test_a_hinged_body_turns_about_its_pivot():
+    flap = pw.Box((0.5, 0.4, -1), (0.9, 0.46, 2))
+    simulation = pw.Simulation(tank(pw.RigidBody(flap, 200.0, axis=(0, 0, 1), pivot=(0.5, 0.43, 0))))
+    simulation.advance(0.5)
+    (body,) = simulation.state.bodies
+    arm = body.position[:2] - (0.5, 0.43)
+    assert np.hypot(*arm) == pytest.approx(0.2, abs=1e-9)
+    assert arm[1] > 0.01  # it is lighter than water
+    assert body.velocity[:2] == pytest.approx(body.angular_velocity[2] * np.array([-arm[1], arm[0]]), abs=1e-9)
+
+
+@pytest.mark.parametrize("coupling", ["monolithic", "alternating"])
+def test_a_continued_run_repeats_the_unbroken_one(coupling, tmp_path):
+    """To the last bit: bodies and what they touch are saved too."""
+    ball, box = pw.Cylinder((0.3, 0.3, -1), (0.3, 0.3, 2), 0.1), pw.Box((0.55, 0.0, -1), (0.75, 0.2, 2))
+    scene = tank(pw.RigidBody(ball, 800.0), pw.RigidBody(box, 2500.0, velocity=(-0.5, 0, 0)), coupling=coupling)
+    whole = {frame.number: frame.state.copy() for frame in pw.Simulation(scene).run(6)}
+    whole[3].save(tmp_path / "state.npz")
+    for frame in pw.Simulation(scene, State.load(tmp_path / "state.npz")).run(3):
+        other = whole[frame.number]
+        assert np.array_equal(frame.state.particles.position, other.particles.position)
+        for body, same in zip(frame.state.bodies, other.bodies, strict=True):
+            assert all(np.array_equal(a, b) for a, b in zip(body, same, strict=True))
+
+
+def test_alternating_coupling_fails_where_the_monolithic_does_not():
+    """A light body: the classical way flings it off in the first steps."""
+    ball = pw.Cylinder((0.5, 0.25, -1), (0.5, 0.25, 2), 0.12)
+    speeds = {}
+    for coupling in ("monolithic", "alternating"):
+        simulation = pw.Simulation(tank(pw.RigidBody(ball, 100.0), coupling=coupling))
+        simulation.step(0.005)
+        speeds[coupling] = abs(simulation.state.bodies[0].velocity[1])
+    assert speeds["monolithic"] < 9.81 * 0.005
+    assert speeds["alternating"] > 5 * 9.81 * 0.005
+
+
+def test_bodies_that_overlap_are_moved_apart_and_named():
+    first, second = pw.Box((0.3, 0.6, -1), (0.5, 0.8, 2)), pw.Box((0.45, 0.65, -1), (0.7, 0.85, 2))
+    with pytest.warns(UserWarning, match=r"items\[1\] RigidBody\(Box\) overlaps items\[2\] RigidBody\(Box\)"):
+        simulation = pw.Simulation(tank(pw.RigidBody(first, 500.0), pw.RigidBody(second, 500.0)))
+    contact = simulation._stepper.bodies._contact
+    assert contact.separate(simulation.state.bodies, [])[1] == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pw.Simulation(tank(pw.RigidBody(first, 500.0)))
+
+
+BOX = pw.Box((0.4, 0.4, -1), (0.6, 0.6, 2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"density": 0.0}, r"RigidBody\(Box\): density=0.0, expected a positive number"),
+        ({"density": -1.0}, "density=-1.0"),
+        ({"density": 500.0, "axis": (0, 0, 0), "pivot": (0, 0, 0)}, r"axis=\(0, 0, 0\) has no direction"),
+        ({"density": 500.0, "axis": (0, 0, 1)}, "a hinge needs both"),
+        ({"density": 500.0, "friction": -0.1}, "friction=-0.1"),
+        ({"density": 500.0, "restitution": 1.5}, "restitution=1.5"),
+        ({"density": 500.0, "locked": {"q"}}, "locked='q'"),
+        ({"density": 500.0, "velocity": (0, float("nan"), 0)}, "velocity="),
+    ],
+)
+def test_bad_bodies_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        pw.RigidBody(BOX, **arguments)
+
+
+def test_bad_bodies_of_a_scene_are_named():
+    with pytest.raises(ValueError, match=r"items\[1\] RigidBody\(HalfSpace\) has no end"):
+        tank(pw.RigidBody(pw.HalfSpace((0, 0.2, 0), (0, 1, 0)), 500.0))
+    with pytest.raises(ValueError, match="turns about z only"):
+        tank(pw.RigidBody(BOX, 500.0, axis=(1, 0, 0), pivot=(0, 0, 0)))
+    with pytest.raises(ValueError, match="wholly outside the domain"):
+        tank(pw.RigidBody(pw.Box((3, 3, -1), (4, 4, 2)), 500.0))
+    flat = ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 2, 1), (0, 1, 3), (0, 3, 2)])
+    with pytest.raises(ValueError, match="not closed"):
+        pw.RigidBody(pw.Mesh(flat), 500.0)
