@@ -2,19 +2,34 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from paddlewheel.kernel import kernel
-from paddlewheel.physics.coupling import Coupled
+from paddlewheel.measure import carried
+from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, yielding
+from paddlewheel.physics.pressure import Projection
 from paddlewheel.scene import Force, RigidBody, Scene, Solid, label
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
-from paddlewheel.types import SIDES, Body, Boundary
+from paddlewheel.types import SIDES, Body, Boundary, SolveInfo
 
+RESTS = 3  # times at most that what bodies rest on and the pressure are found from each other
+STILL = 1e-3  # part of the bodies' velocities that may be left of what moves them into it
 _TOUCHING = 0.05  # cells between things that count as touching
 _WHOLE = 0.1  # part of a body that may be missing on the grid for its discrete mass to be believed
+
+
+class Coupling(NamedTuple):
+    """Liquid and rigid bodies after a projection: all solves it took, and the boundary, which carries the bodies."""
+
+    projection: Projection
+    solves: list[SolveInfo]
+    bodies: tuple[Body, ...]
+    boundary: Boundary
 
 
 class Bodies:
@@ -98,6 +113,47 @@ class Bodies:
         contact.held, contact.coming = before
         return impulses
 
+    def projected(
+        self, bodies, boundary: Boundary, solve, opened, air: np.ndarray, time: float, dt: float
+    ) -> "Coupling":
+        """Liquid and bodies after the pressure has acted on both, and what bodies rest on has held them.
+
+        solve(boundary, terms) projects the liquid beside solids that move as in a
+        boundary; opened(boundary) is that with the sources in it; air is the
+        pressure on the surface [Pa]. Under the pressure alone a body would move
+        into what it rests on, and drag liquid along. So the impulses that hold it
+        are found, with the liquid it has to move counted in its mass, and the
+        pressure is solved for again until both agree.
+        """
+        grid, method = self.scene.grid, self.scene.method
+        coupled, V = self.coupled(bodies, boundary), velocities(bodies)
+
+        def carrying(V):
+            return boundary._replace(velocity=carried(grid, boundary, with_velocities(bodies, V)))
+
+        def pushed(V, projection):
+            pressure = np.where(projection.pressure != 0.0, projection.pressure, air)
+            return accelerated(V, coupled, pressure, grid.h, dt)
+
+        terms = None
+        if method.coupling == "monolithic":
+            terms = partial(pressure_rows, coupled, h=grid.h, density=self.scene.density)
+        projection = solve(carrying(accelerated(V, coupled, air, grid.h, dt)), terms)
+        after, solves = pushed(V, projection), [projection.info]
+        W, impulses = np.array([body.inverse for body in coupled]), np.zeros(V.shape)
+        yielded = W if projection.reply is None else yielding(coupled, projection.reply)
+        for _ in range(RESTS):
+            free = after - _times(yielded, impulses)
+            found = self.held(bodies, free, yielded, time, dt)
+            if np.abs(_times(yielded, found - impulses)).max() <= STILL * np.abs(free).max():
+                break
+            impulses = found
+            held = V + _times(W, impulses)
+            projection = projection.again(opened(carrying(accelerated(held, coupled, air, grid.h, dt))))
+            after = pushed(held, projection)
+            solves.append(projection.info)
+        return Coupling(projection, solves, with_velocities(bodies, after), carrying(after))
+
     def pulled(self, bodies, time: float, dt: float) -> tuple[Body, ...]:
         """The bodies after gravity and the scene's forces, at their centres, acted for dt [s]."""
         return with_velocities(bodies, velocities(bodies) + self._pull(bodies, time, dt))
@@ -166,6 +222,11 @@ def with_velocities(bodies, V: np.ndarray) -> tuple[Body, ...]:
     return tuple(
         body._replace(velocity=v[:3].copy(), angular_velocity=v[3:].copy()) for body, v in zip(bodies, V, strict=True)
     )
+
+
+def _times(inverse, impulses) -> np.ndarray:
+    """What impulses (n, 6) add to velocities, with inverse masses (n, 6, 6)."""
+    return np.einsum("nij,nj->ni", inverse, impulses)
 
 
 def _recalled(known, name) -> Memory:

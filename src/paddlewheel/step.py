@@ -3,19 +3,17 @@
 import math
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.bodies import Bodies, velocities, with_velocities
+from paddlewheel.bodies import Bodies, Coupling
 from paddlewheel.grid.centroid import open_centroids
 from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
-from paddlewheel.measure import Solids, carried, liquid_distance, measure
+from paddlewheel.measure import Solids, liquid_distance, measure
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
-from paddlewheel.physics.coupling import accelerated, pressure_rows, yielding
 from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, volume_seen
@@ -30,8 +28,6 @@ FARTHEST_APART = 2.0  # cells by which neighbours a cell apart may part in a ste
 FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to keep their density
 SHIFT_RATE = 0.5  # part of an error of density that one step mends
 MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
-STILL = 1e-3  # part of the bodies' velocities that what they rest on may be off by
-RESTS = 3  # times at most that what bodies rest on and the pressure are found from each other
 DEEP = 4.0  # cells in a solid, at which no particle looks for its velocity any more
 HARDLY_OPEN = 0.1  # w of a face whose velocity no particle should get: it is that of a nozzle
 
@@ -59,7 +55,7 @@ class Stepper:
         phi, _ = self._surface(particles, first, boundary)
         velocity, _ = self._from_particles(particles, first)
         # solids may move already
-        projection, bodies, boundary = self._projected(velocity, phi, boundary, bodies, 0.0, 1.0)
+        projection, _, bodies, boundary = self._projected(velocity, phi, boundary, bodies, 0.0, 1.0)
         velocity = self._settled(projection.velocity, projection.known, boundary)
         return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles, grid.zeros_faces(), bodies)
 
@@ -125,7 +121,7 @@ class Stepper:
         bodies = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
-        projection, bodies, boundary = self._projected(
+        projection, solves, bodies, boundary = self._projected(
             velocity, phi, boundary, bodies, now, dt,
             start=pressure, surface_pressure=self._surface_pressure(phi, now),
         )  # fmt: skip
@@ -148,7 +144,7 @@ class Stepper:
         worst, energy = audit(grid, projection.velocity, phi, self.sources.opened(boundary), scene.density)
         report = StepReport(
             dt, 1, worst, liquid_volume(phi, boundary.phi, grid.h), energy, inflow, outflow,
-            self._warnings(stuck, projection), [projection.info, spread], clock.seconds,
+            self._warnings(stuck, projection), [*solves, spread], clock.seconds,
         )  # fmt: skip
         clock.stop("report")
         return State(now, number, velocity, projection.pressure, phi, particles, shift, bodies, contacts), report
@@ -229,42 +225,22 @@ class Stepper:
         points = self.grid.cell_points().reshape(-1, 3)
         return sum(np.asarray(item.f(points, time), float) for item in items).reshape(phi.shape)
 
-    def _projected(self, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None):
-        """The projection, the bodies as they move after it, and the boundary that carries their velocity."""
-        scene, grid, method = self.scene, self.grid, self.scene.method
-        given = {"density": scene.density, "solver": method.solver, "tolerance": method.tolerance, "start": start}
-        given |= {"surface_pressure": surface_pressure}
+    def _projected(self, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None) -> Coupling:
+        """The projection, and the bodies and the boundary as they move after it."""
+        scene, method = self.scene, self.scene.method
+
+        def solve(boundary, terms=None) -> Projection:
+            return project(
+                self.grid, velocity, phi, self.sources.opened(boundary), dt,
+                density=scene.density, surface_pressure=surface_pressure, solver=method.solver,
+                tolerance=method.tolerance, start=start, terms=terms,
+            )  # fmt: skip
+
         if not bodies:
-            opened = self.sources.opened(boundary)
-            return project(grid, velocity, phi, opened, dt, **given), (), boundary
-        coupled, V = self.bodies.coupled(bodies, boundary), velocities(bodies)
-        monolithic = method.coupling == "monolithic"
-        terms = partial(pressure_rows, coupled, h=grid.h, density=scene.density) if monolithic else None
-        air = np.broadcast_to(surface_pressure, grid.shape)
-
-        def carrying(V):
-            return boundary._replace(velocity=carried(grid, boundary, with_velocities(bodies, V)))
-
-        def pushed(V, projection):
-            pressure = np.where(projection.pressure != 0.0, projection.pressure, air)
-            return accelerated(V, coupled, pressure, grid.h, dt)
-
-        before = carrying(accelerated(V, coupled, air, grid.h, dt))
-        projection = project(grid, velocity, phi, self.sources.opened(before), dt, terms=terms, **given)
-        after = pushed(V, projection)
-        W = np.array([body.inverse for body in coupled])
-        yielded, rests = W if projection.reply is None else yielding(coupled, projection.reply), np.zeros(V.shape)
-        for _ in range(RESTS):
-            free = after - _applied(yielded, rests)
-            found = self.bodies.held(bodies, free, yielded, time, dt)
-            if np.abs(_applied(yielded, found - rests)).max() <= STILL * np.abs(free).max():
-                break
-            rests = found
-            resting = V + _applied(W, rests)
-            before = carrying(accelerated(resting, coupled, air, grid.h, dt))
-            projection = projection.again(self.sources.opened(before))
-            after = pushed(resting, projection)
-        return projection, with_velocities(bodies, after), carrying(after)
+            projection = solve(boundary)
+            return Coupling(projection, [projection.info], (), boundary)
+        air = np.broadcast_to(surface_pressure, self.grid.shape)
+        return self.bodies.projected(bodies, boundary, solve, self.sources.opened, air, time, dt)
 
     def _limited(self, shift, known, boundary) -> Faces:
         """A displacement no farther than particles may go, along solids, and a little beyond the surface."""
@@ -333,11 +309,6 @@ def _continued(field, known, walls, layers, deepest) -> Faces:
         wide = Faces(*(w | (k & ~near) for k, w, near in zip(known, wide, beside, strict=True)))
     field, reached = extrapolate(field, wide, layers)
     return constrain(field, walls, reached, deepest)
-
-
-def _applied(inverse, impulses) -> np.ndarray:
-    """What impulses (n, 6) add to the velocities of bodies."""
-    return np.einsum("nij,nj->ni", inverse, impulses)
 
 
 def _joined(flow, shift, dt) -> Faces:
