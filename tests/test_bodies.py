@@ -152,3 +152,5 @@ def test_bad_bodies_of_a_scene_are_named():
     flat = ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 2, 1), (0, 1, 3), (0, 3, 2)])
     with pytest.raises(ValueError, match="not closed"):
         pw.RigidBody(pw.Mesh(flat), 500.0)
+    with pytest.raises(ValueError, match="has a RigidBody"):
+        pw.first_step(tank(pw.RigidBody(BOX, 500.0)))

@@ -71,11 +71,15 @@ class Bodies:
             warnings.warn(f"{self._named[first][0]} overlaps {other} at the start: moved apart", stacklevel=4)
         return tuple(bodies)
 
-    def moved(self, bodies, known: dict[str, np.ndarray], time: float, dt: float):
+    def moved(
+        self, bodies, known: dict[str, np.ndarray], time: float, dt: float
+    ) -> tuple[tuple[Body, ...], dict[str, np.ndarray]]:
         """The bodies dt [s] later: they do not enter anything, and what has hit something bounces.
 
         `known` is what was learnt of contacts in earlier steps; the second result is that for the next one.
         """
+        if not bodies:
+            return (), {}
         contact, V = self._contact, velocities(bodies)
         contact.held, contact.coming = (_recalled(known, name) for name in ("held", "coming"))
         contacts = contact.find(bodies, self._obstacles(time), V, dt)

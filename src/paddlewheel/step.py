@@ -19,7 +19,7 @@ from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, volume_seen
 from paddlewheel.physics.surface import liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
-from paddlewheel.scene import Force, Liquid, Scene, SurfacePressure, label
+from paddlewheel.scene import Force, Liquid, RigidBody, Scene, SurfacePressure, label
 from paddlewheel.sources import Sources
 from paddlewheel.types import Body, Boundary, Faces, Particles, State, StepReport
 
@@ -354,6 +354,8 @@ def first_step(scene: Scene, dt: float | None = None) -> FirstStep:
     """Let gravity act for dt [s], one frame if not given, and project."""
     if not any(isinstance(item, Liquid) for item in scene.items):
         raise ValueError("the scene has no Liquid: there is nothing to solve for")
+    if any(isinstance(item, RigidBody) for item in scene.items):
+        raise ValueError("the scene has a RigidBody: one step alone is done for solids only, run a Simulation")
     grid, method = scene.grid, scene.method
     dt = 1 / scene.fps if dt is None else dt
     boundary = measure(grid, scene.items, 0.0, method.weights, scene.open_sides)

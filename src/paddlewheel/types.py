@@ -246,7 +246,7 @@ class State:
         for name, value in zip(_FIELDS, self._mapped(np.asarray), strict=True):
             parts = value._asdict().items() if isinstance(value, tuple) else [("", value)]
             arrays |= {f"{name}.{part}".rstrip("."): array for part, array in parts}
-        for part in Body._fields:
+        for part in Body._fields if self.bodies else ():
             arrays[f"bodies.{part}"] = np.array([getattr(body, part) for body in self.bodies])
         arrays |= {f"contacts.{name}": array for name, array in self.contacts.items()}
         with open(path, "wb") as file:
@@ -258,7 +258,8 @@ class State:
         with np.load(path) as file:
             velocity, shift = (Faces(*(file[f"{name}.{a}"] for a in AXES)) for name in ("velocity", "shift"))
             particles = Particles(*(file[f"particles.{part}"] for part in Particles._fields))
-            bodies = tuple(Body(*row) for row in zip(*(file[f"bodies.{part}"] for part in Body._fields), strict=True))
+            bodies = [file[f"bodies.{part}"] for part in Body._fields if f"bodies.{part}" in file]
+            bodies = tuple(Body(*row) for row in zip(*bodies, strict=True))
             contacts = {name.removeprefix("contacts."): file[name] for name in file if name.startswith("contacts.")}
             return cls(
                 float(file["time"]), int(file["steps"]), velocity, file["pressure"], file["phi"], particles, shift,
