@@ -161,11 +161,10 @@ def _fitted_value(phi, layer, solid, h, i, j, k):
     return mean - limit * (g[0] * m[0] + g[1] * m[1] + g[2] * m[2])
 
 
-@kernel
+@kernel(parallel=False)
 def _extents(extents, phi):
     """For each plane the range of j and of k in which there is liquid: first, last + 1; zeros if there is none."""
-    for plane in prange(phi.shape[0]):
-        i = np.int64(plane)
+    for i in range(phi.shape[0]):
         j0, j1, k0, k1 = phi.shape[1], 0, phi.shape[2], 0
         for j in range(phi.shape[1]):
             row = phi[i, j]
