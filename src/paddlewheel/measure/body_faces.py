@@ -1,0 +1,111 @@
+"""Rigid bodies on the grid: what part of each face a body fills, and the velocity it carries there."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from paddlewheel.grid.fractions import SMALLEST, refined_fractions
+from paddlewheel.kernel import kernel, prange
+from paddlewheel.measure.lattice import add, box_around, faces_of, half_axes, to_faces, union
+from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid
+
+
+def with_bodies(grid: Grid, boundary: Boundary, shapes, bodies: Sequence[Body], weights: str, open_sides) -> Boundary:
+    """The boundary with the rigid bodies in it, each in its share of every face; `shapes` are theirs, where they are.
+
+    Each is measured by its own distance, so that gaps narrower than a cell
+    stay open. Where bodies and solids meet they may want more of a face than
+    there is: then the bodies get less. The arrays of the boundary are changed.
+    """
+    phi, others = boundary.phi, boundary.velocity
+    wanted, found = grid.zeros_faces(), [_filled(grid, phi, shape, weights) for shape in shapes]
+    for box, filled, _ in found:
+        for a in range(3 if filled else 0):
+            wanted[a][faces_of(box, a)] += filled[a]
+    given = Faces(*(np.empty_like(w) for w in wanted))
+    for a in range(3):
+        _share(given[a].reshape(-1), boundary.open[a].reshape(-1), others[a].reshape(-1), wanted[a].reshape(-1))
+    measured = [_body_faces(grid, phi, given, *each, open_sides) for each in found]
+    boundary = boundary._replace(bodies=tuple(measured), others=others)
+    return boundary._replace(velocity=carried(grid, boundary, bodies))
+
+
+def carried(grid: Grid, boundary: Boundary, bodies: Sequence[Body]) -> Faces:
+    """The velocity of all solids at faces [m/s], if the rigid bodies move as they do.
+
+    On a face of which a body fills s, its own part of (1 − w) u is  s (v_a + (ω × (x_f − x_com))_a).
+    """
+    out = Faces(*(u.copy() for u in boundary.others))
+    for body, faces in zip(bodies, boundary.bodies, strict=True):
+        for a in range(3):
+            _carry_body(
+                out[a], faces.filled[a], faces.near[a], boundary.open[a], faces.origin, a,
+                body.position, body.velocity, body.angular_velocity, grid.h,
+            )  # fmt: skip
+    return out
+
+
+def _filled(grid, phi, shape, weights) -> tuple:
+    """The box of a shape, the parts of its faces it fills and its distance at nodes; None for both if it is not there.
+
+    Unites φ with it.
+    """
+    box = box_around(grid, shape.bounds())
+    within = add(phi, grid, shape, box)
+    if within is None:
+        return box, None, None
+    filled = refined_fractions(union(grid, half_axes(grid, box), [shape]), weights)
+    for w in filled:
+        np.subtract(1, w, out=w)
+    return box, filled, within
+
+
+def _body_faces(grid, phi, given, box, filled, within, open_sides) -> BodyFaces:
+    """What a body gets of the faces in its box, and those it is nearest to."""
+    if filled is None:
+        return BodyFaces((0, 0, 0), *(Faces(*(np.zeros((0, 0, 0), t),) * 3) for t in "f?"))
+    near = Faces(*(to_faces(within, a) <= to_faces(phi[box], a) for a in range(3)))
+    for a in range(3):
+        filled[a][...] *= given[a][faces_of(box, a)]
+        _leave_sides(grid, near[a], box, a, open_sides)
+    return BodyFaces(tuple(s.start for s in box), filled, near)
+
+
+def _leave_sides(grid, near, box, axis, open_sides) -> None:
+    """A wall of the domain is nobody's."""
+    view = np.moveaxis(near, axis, 0)
+    if box[axis].start == 0 and f"-{AXES[axis]}" not in open_sides:
+        view[0] = False
+    if box[axis].stop == grid.node_shape[axis] and f"+{AXES[axis]}" not in open_sides:
+        view[-1] = False
+
+
+@kernel
+def _share(given, open, others, wanted):
+    """Part of what bodies want of each face that they get; w and the others' part of its velocity after that."""
+    for n in prange(len(given)):
+        given[n] = 1.0
+        if wanted[n] > 0.0:
+            before = open[n]
+            left = before - wanted[n]
+            if left < SMALLEST:
+                given[n], left = before / wanted[n], 0.0
+            open[n] = left
+            others[n] *= (1.0 - before) / max(1.0 - left, SMALLEST)
+
+
+@kernel(parallel=False)
+def _carry_body(out, filled, near, open, origin, axis, position, velocity, omega, h):
+    b, c = (axis + 1) % 3, (axis + 2) % 3
+    for i in range(filled.shape[0]):
+        for j in range(filled.shape[1]):
+            for k in range(filled.shape[2]):
+                s = filled[i, j, k]
+                if s > 0.0 or near[i, j, k]:
+                    m, n, o = i + origin[0], j + origin[1], k + origin[2]
+                    at = (m + 0.5 * (axis != 0), n + 0.5 * (axis != 1), o + 0.5 * (axis != 2))
+                    u = velocity[axis] + omega[b] * (h * at[c] - position[c]) - omega[c] * (h * at[b] - position[b])
+                    if s > 0.0:
+                        out[m, n, o] += s / (1.0 - open[m, n, o]) * u
+                    else:
+                        out[m, n, o] = u

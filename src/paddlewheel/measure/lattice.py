@@ -1,0 +1,102 @@
+"""Signed distances of shapes at the points of a grid: its nodes, its centres, or points half a cell apart."""
+
+import numpy as np
+
+from paddlewheel.scene import Liquid
+from paddlewheel.solids.sample import sample
+from paddlewheel.types import Grid
+
+MARGIN = 3  # cells around a moving solid in which it is measured; beyond, the distance to its box is a bound
+
+ON_SURFACE = 1e-6  # cells; a node closer to the surface than this is on it
+
+
+def node_distance(grid: Grid, shapes) -> np.ndarray:
+    """Signed distance to the nearest of some shapes [m] at nodes, shape (nx+1, ny+1, nz+1), float32."""
+    return union(grid, node_axes(grid), shapes)
+
+
+def liquid_distance(grid: Grid, items) -> np.ndarray:
+    """Signed distance to the liquids among `items` [m] at cell centres, shape (nx, ny, nz), float32."""
+    axes = [(np.arange(n) + 0.5) * grid.h for n in grid.shape]
+    return union(grid, axes, [item.shape for item in items if isinstance(item, Liquid)])
+
+
+def union(grid, axes, shapes) -> np.ndarray:
+    """Distance to the nearest of the shapes at the points of a lattice, float32; two domain diagonals if there is none.
+
+    A 2-D scene is one plane: it is sampled once and repeated.
+    """
+    counts = tuple(len(axis) for axis in axes)
+    axes = [*axes[:2], axes[2][:1]] if grid.is_2d else axes
+    phi = np.full([len(axis) for axis in axes], 2 * np.linalg.norm(grid.size))
+    for shape in shapes:
+        np.minimum(phi, sample(shape, axes), out=phi)
+    phi[np.abs(phi) < ON_SURFACE * grid.h] = 0  # else rounding decides how open a face is that lies in a wall
+    return np.ascontiguousarray(np.broadcast_to(phi, counts), np.float32)
+
+
+def add(phi, grid, shape, box) -> np.ndarray | None:
+    """Unite φ at nodes with a shape; its own distance at the nodes of the box, or None if that misses the grid.
+
+    Beyond the box the distance to the shape's bounds is a bound from below, and enough: the surface is far.
+    """
+    axes = node_axes(grid)
+    low, high = shape.bounds()
+    gaps = [along(d, np.maximum(np.maximum(low[d] - x, x - high[d]), 0).astype(np.float32)) for d, x in enumerate(axes)]
+    before = phi[box].copy()
+    np.minimum(phi, np.sqrt(gaps[0] ** 2 + (gaps[1] ** 2 + gaps[2] ** 2)), out=phi)
+    if min(before.shape) < 2:
+        return None
+    within = union(grid, [x[s] for x, s in zip(axes, box, strict=True)], [shape])
+    phi[box] = np.minimum(before, within)
+    return within
+
+
+def box_around(grid, bounds) -> tuple[slice, slice, slice]:
+    """The nodes within MARGIN cells of a bounding box, as slices; in 2-D both layers."""
+    low, high = (np.clip(np.nan_to_num(corner / grid.h), -1e9, 1e9) for corner in bounds)
+    starts = np.floor(low).astype(int) - MARGIN
+    stops = np.ceil(high).astype(int) + MARGIN + 1
+    box = [slice(*np.clip((s, e), 0, n).tolist()) for s, e, n in zip(starts, stops, grid.node_shape, strict=True)]
+    return (*box[:2], slice(0, 2)) if grid.is_2d else tuple(box)
+
+
+def faces_of(box, axis) -> tuple[slice, slice, slice]:
+    """The faces normal to an axis between the nodes of a box."""
+    return tuple(slice(s.start, s.stop - (d != axis)) for d, s in enumerate(box))
+
+
+def to_faces(phi, axis) -> np.ndarray:
+    """Mean over the four nodes of each face normal to an axis."""
+    for d in range(3):
+        if d != axis:
+            low, high = (tuple(s if e == d else slice(None) for e in range(3)) for s in (slice(-1), slice(1, None)))
+            phi = 0.5 * (phi[low] + phi[high])
+    return phi
+
+
+def node_axes(grid) -> list[np.ndarray]:
+    """Coordinates of the nodes along each axis [m]; in 2-D both layers lie on the mid-plane, where shapes are cut."""
+    axes = [np.arange(n) * grid.h for n in grid.node_shape]
+    if grid.is_2d:
+        axes[2] = np.full(2, 0.5 * grid.h)
+    return axes
+
+
+def half_axes(grid, box) -> list[np.ndarray]:
+    """Coordinates along each axis of points half a cell apart, from the first to the last node of a box [m]."""
+    axes = [grid.h * (s.start + 0.5 * np.arange(2 * (s.stop - s.start) - 1)) for s in box]
+    if grid.is_2d:
+        axes[2] = np.full(3, 0.5 * grid.h)
+    return axes
+
+
+def face_axes(grid, axis) -> list[np.ndarray]:
+    """Coordinates of the centres of the faces normal to an axis, along each axis [m]."""
+    return [(np.arange(n) + 0.5 * (d != axis)) * grid.h for d, n in enumerate(grid.face_shape(axis))]
+
+
+def along(axis, values) -> np.ndarray:
+    """One value per index along an axis, shaped to broadcast over the grid."""
+    return values.reshape([-1 if d == axis else 1 for d in range(3)])

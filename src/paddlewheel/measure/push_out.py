@@ -1,0 +1,97 @@
+"""Particles out of the solids as they are drawn, and not only as the grid sees them."""
+
+import numpy as np
+
+from paddlewheel.grid.sample import node_value
+from paddlewheel.kernel import kernel, prange
+from paddlewheel.types import AXES, Boundary, Grid
+
+HAIR = 1e-3  # cells that a particle which was inside a solid is put outside of it
+_ROUND = 0.5 * np.sqrt(3.0)  # cells from a point to its nearest node, at most
+_REACH = 0.01  # cells to both sides over which a slope of the distance is taken
+_TURNS = 24  # at most, to push a particle out
+_BLOCK = 4096  # particles
+
+
+def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_sides) -> int:
+    """Move particles out of shapes; how many were inside.
+
+    φ between nodes rounds edges off and flattens curved walls, so a particle
+    outside by φ can be inside the shape. position [m], (n, 3) float32, is
+    changed in place, boundary has the shapes in it. Those inside go along the
+    slope of the exact distance until they are a hair outside, and stay within
+    the closed sides; wedged between two solids they end where they are least deep.
+    """
+    if position.dtype != np.float32 or position.ndim != 2 or position.shape[1] != 3:
+        raise ValueError(f"position is {position.dtype} of shape {position.shape}, expected float32 (n, 3)")
+    if boundary.phi.shape != grid.node_shape:
+        raise ValueError(f"boundary has {boundary.phi.shape} nodes, the solids' grid {grid.node_shape}")
+    if not shapes:
+        return 0
+    near = np.empty(len(position), np.bool_)
+    _mark_near(near, np.ascontiguousarray(position), boundary.phi, 1 / grid.h)
+    near = np.flatnonzero(near)
+    points = position[near].astype(np.float64)
+    if grid.is_2d:
+        points[:, 2] = 0.5 * grid.h
+    phi = distance_to(shapes, points, grid.h)
+    inside = phi < 0
+    axes = slice(2 if grid.is_2d else 3)  # the plane of a 2-D scene
+    position[near[inside], axes] = _outward(grid, open_sides, shapes, points[inside], phi[inside])[:, axes]
+    return int(np.count_nonzero(inside))
+
+
+def _outward(grid, open_sides, shapes, points, phi) -> np.ndarray:
+    """Points inside, at distances phi, moved by Newton's rule along its slope until it is positive."""
+    h, axes = grid.h, range(2 if grid.is_2d else 3)
+    low = np.array([-np.inf if f"-{a}" in open_sides else HAIR * h for a in AXES])
+    high = np.array([np.inf if f"+{a}" in open_sides else -HAIR * h for a in AXES]) + grid.size
+    result, best = points.copy(), phi.copy()
+    left = np.arange(len(points))
+    for _ in range(_TURNS):
+        if not len(left):
+            break
+        slope = np.zeros(points.shape)
+        for a in axes:
+            step = _REACH * h * (np.arange(3) == a)
+            slope[:, a] = distance_to(shapes, points + step, h) - distance_to(shapes, points - step, h)
+        slope /= 2 * _REACH * h
+        # pressed against a side, slide along it
+        slope[((points <= low) & (slope < 0)) | ((points >= high) & (slope > 0))] = 0
+        way = (HAIR * h - phi) / np.maximum((slope * slope).sum(axis=1), 0.25)
+        points = np.clip(points + way[:, None] * slope, low, high).astype(np.float32).astype(np.float64)
+        phi = distance_to(shapes, points, h)
+        better = phi > best[left]
+        result[left[better]], best[left[better]] = points[better], phi[better]
+        wanting = phi < 0.1 * HAIR * h
+        left, points, phi = left[wanting], points[wanting], phi[wanting]
+    return result
+
+
+def distance_to(shapes, points, most) -> np.ndarray:
+    """Distance to the nearest of the shapes [m] at points (n, 3), at most `most`."""
+    phi = np.full(len(points), most)
+    for shape in shapes:
+        low, high = shape.bounds()
+        near = np.flatnonzero(((points > low - most) & (points < high + most)).all(axis=1))
+        phi[near] = np.minimum(phi[near], shape.distance(points[near]))
+    return phi
+
+
+@kernel
+def _mark_near(near, position, phi, per_h):
+    """Mark the points of the domain that can be inside a solid.
+
+    A distance changes by no more than the way gone: neither at the nearest node
+    nor between the nodes is φ of such a point more than half a cell's diagonal.
+    """
+    ni, nj, nk = phi.shape
+    for block in prange((len(near) + _BLOCK - 1) // _BLOCK):
+        start = np.int64(block) * _BLOCK
+        for n in range(start, min(start + _BLOCK, len(near))):
+            x, y, z = per_h * position[n, 0], per_h * position[n, 1], per_h * position[n, 2]
+            near[n] = False
+            if 0.0 <= x <= ni - 1.0 and 0.0 <= y <= nj - 1.0 and 0.0 <= z <= nk - 1.0:
+                i, j, k = np.uint64(np.int64(x + 0.5)), np.uint64(np.int64(y + 0.5)), np.uint64(np.int64(z + 0.5))
+                if per_h * phi[i, j, k] <= _ROUND:
+                    near[n] = per_h * node_value(phi, x, y, z) <= _ROUND

@@ -1,0 +1,165 @@
+"""The solids of a scene on a grid."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from paddlewheel.grid.fractions import open_fractions
+from paddlewheel.measure.body_faces import with_bodies
+from paddlewheel.measure.lattice import add, along, box_around, face_axes, faces_of, node_distance, to_faces
+from paddlewheel.measure.push_out import distance_to, push_out
+from paddlewheel.scene import RigidBody, Solid, checked_sides, label
+from paddlewheel.solids.mass import Mass, mass_of
+from paddlewheel.solids.rigid import placed
+from paddlewheel.solids.shapes import Moved, Shape
+from paddlewheel.types import AXES, Body, Boundary, Faces, Grid, check_memory
+
+
+class Solids:
+    """The solids of a scene on a grid, measured anew for each step.
+
+    Static solids are measured once; each moving one, and each rigid body, only
+    in its bounding box and a few cells around it. Of `items` only these count,
+    and errors name them by their place among the items.
+    """
+
+    def __init__(self, grid: Grid, items, weights: str = "area", open_sides=frozenset()):
+        check_memory(grid)
+        solids = [(label(i, item), item) for i, item in enumerate(items) if isinstance(item, Solid)]
+        self.grid, self.weights, self.open_sides = grid, weights, checked_sides("Solids", open_sides, grid)
+        self._moving = [(name, solid) for name, solid in solids if solid.motion is not None]
+        self._still = [solid.shape for _, solid in solids if solid.motion is None]
+        self._phi = node_distance(grid, self._still)
+        self._open = open_fractions(self._phi, weights)
+        bodies = [item for item in items if isinstance(item, RigidBody)]
+        self._bodies = [(body.shape, mass_of(body.shape, grid.h if grid.is_2d else None)) for body in bodies]
+        self._static = None if self.moving else self._closed(self._phi, self._open, grid.zeros_faces())
+        if self._static is not None:
+            self._open = None  # not needed again
+
+    @property
+    def moving(self) -> bool:
+        """Whether any solid moves."""
+        return bool(self._moving or self._bodies)
+
+    @property
+    def masses(self) -> list[Mass]:
+        """Of the rigid bodies, as drawn."""
+        return [mass for _, mass in self._bodies]
+
+    @property
+    def drawn(self) -> tuple[Body, ...]:
+        """The rigid bodies where they were drawn, at rest."""
+        return tuple(Body(np.array(m.center), np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3)) for m in self.masses)
+
+    def measure(self, time: float, bodies: Sequence[Body] | None = None) -> Boundary:
+        """The boundary at a time [s], with the rigid bodies where they are then, or as drawn.
+
+        Its arrays are shared between steps if nothing moves: not to be written to.
+        """
+        if self._static is not None:
+            return self._static
+        grid, bodies = self.grid, self.drawn if bodies is None else bodies
+        phi, open = self._phi.copy(), Faces(*(w.copy() for w in self._open))
+        velocity, nearest = grid.zeros_faces(), None
+        if len(self._moving) > 1:
+            nearest = Faces(*(np.full(grid.face_shape(a), np.inf, np.float32) for a in range(3)))
+        boxes = []
+        for name, solid in self._moving:
+            pose = solid.pose(time, name)
+            shape = Moved(solid.shape, pose)
+            box = box_around(grid, shape.bounds())
+            within = add(phi, grid, shape, box)
+            if within is not None:
+                self._carry(velocity, nearest, within, pose, box)
+                boxes.append(box)
+        for box in boxes:
+            self._reopen(open, phi, box)
+        boundary = self._closed(phi, open, velocity)
+        if not bodies:
+            return boundary
+        return with_bodies(grid, boundary, self._placed(bodies), bodies, self.weights, self.open_sides)
+
+    def fastest(self, time: float) -> float:
+        """The largest velocity component of any scripted solid where it is on the grid [m/s], at a time [s]."""
+        if not self._moving:
+            return 0.0
+        return max(float(np.abs(u).max()) for u in self.measure(time, ()).velocity)
+
+    def distance(self, points: np.ndarray, time: float, bodies: Sequence[Body] | None = None) -> np.ndarray:
+        """Distance to the nearest solid as it is drawn [m], from points (n, 3), at a time [s]; sides do not count."""
+        shapes = self._shapes(time, bodies)
+        return distance_to(shapes, np.asarray(points, np.float64), 2 * np.linalg.norm(self.grid.size))
+
+    def push_out(
+        self, position: np.ndarray, boundary: Boundary, time: float, bodies: Sequence[Body] | None = None
+    ) -> int:
+        """Move particles out of the solids as they are drawn; how many were inside.
+
+        position [m], (n, 3) float32, is changed in place, boundary is what `measure` gave for that time [s].
+        """
+        return push_out(self.grid, position, boundary, self._shapes(time, bodies), self.open_sides)
+
+    def _placed(self, bodies) -> list[Shape]:
+        """The rigid bodies where they are."""
+        return [placed(*drawn, body) for drawn, body in zip(self._bodies, bodies, strict=True)]
+
+    def _shapes(self, time, bodies) -> list[Shape]:
+        """All solids where they are at a time."""
+        bodies = self.drawn if bodies is None else bodies
+        moving = [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving]
+        return self._still + moving + self._placed(bodies)
+
+    def _carry(self, velocity, nearest, within, pose, box) -> None:
+        """Give the faces in a box the velocity of the solid in it [m/s], where no other is nearer.
+
+        within is the solid's distance at the nodes of the box. Along axis a,
+
+            u_a = v_a + ω_b (x_c − p_c) − ω_c (x_b − p_b) ,      (a, b, c) cyclic
+        """
+        for a in range(2 if self.grid.is_2d else 3):
+            faces = faces_of(box, a)
+            distance = to_faces(within, a)
+            mine = distance <= to_faces(self._phi[box], a)
+            if nearest is not None:
+                mine &= distance < nearest[a][faces]
+                nearest[a][faces][mine] = distance[mine]
+            b, c = (a + 1) % 3, (a + 2) % 3
+            x = face_axes(self.grid, a)
+            arm = {d: along(d, x[d][faces[d]] - pose.position[d]) for d in (b, c)}
+            u = pose.velocity[a] + pose.angular_velocity[b] * arm[c] - pose.angular_velocity[c] * arm[b]
+            velocity[a][faces] = np.where(mine, u, velocity[a][faces])
+
+    def _reopen(self, open, phi, box) -> None:
+        """Recompute w in a box, up to its last layer: that one's staggered boxes reach beyond."""
+        inner = open_fractions(np.ascontiguousarray(phi[box]), self.weights)
+        for a in range(3):
+            faces = faces_of(box, a)
+            kept, target = [], []
+            for d, n in enumerate(self.grid.face_shape(a)):
+                first, last = faces[d].start, faces[d].stop
+                low, high = int(first > 0), int(last < n)
+                kept.append(slice(low, last - first - high))
+                target.append(slice(first + low, last - high))
+            open[a][tuple(target)] = inner[a][tuple(kept)]
+
+    def _closed(self, phi, open, velocity) -> Boundary:
+        """The boundary with walls on the sides that are not open.
+
+        A solid may reach through a wall. What it carries through such a face,
+        (1 − w) u before the wall closed it, is still carried: u becomes (1 − w) u.
+        """
+        open = Faces(*(w.copy() for w in open)) if open is self._open else open
+        for a in range(3):
+            for sign, index in (("-", 0), ("+", -1)):
+                if sign + AXES[a] in self.open_sides:
+                    continue
+                side = tuple(index if d == a else slice(None) for d in range(3))
+                velocity[a][side] *= 1 - open[a][side]
+                open[a][side] = 0
+        return Boundary(phi, open, velocity)
+
+
+def measure(grid: Grid, items, time: float = 0.0, weights: str = "area", open_sides=frozenset()) -> Boundary:
+    """All solids among `items` at one time [s], as arrays. For several times, keep a `Solids`."""
+    return Solids(grid, items, weights, open_sides).measure(time)
