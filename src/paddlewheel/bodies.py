@@ -15,6 +15,7 @@ from paddlewheel.scene import Force, RigidBody, Scene, Solid, label
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
+from paddlewheel.solids.shapes import Shape
 from paddlewheel.types import SIDES, Body, Boundary, SolveInfo
 
 RESTS = 3  # times at most that what bodies rest on and the pressure are found from each other
@@ -33,13 +34,13 @@ class Coupling(NamedTuple):
 
 
 class Bodies:
-    """The rigid bodies among a scene's items, with their masses as drawn.
+    """The rigid bodies among a scene's items, with their masses and shapes as drawn.
 
     The order of a step is that of Guendelman et al. 2003: contact, move,
     collisions, forces; then the pressure (B07 §3.2).
     """
 
-    def __init__(self, scene: Scene, masses: Sequence[Mass]):
+    def __init__(self, scene: Scene, masses: Sequence[Mass], shapes: Sequence[Shape]):
         self.scene, self.masses = scene, list(masses)
         self._named = [(label(i, item), item) for i, item in enumerate(scene.items) if isinstance(item, RigidBody)]
         self.items = [item for _, item in self._named]
@@ -47,7 +48,7 @@ class Bodies:
         self._forces = [item for item in scene.items if isinstance(item, Force)]
         grid = scene.grid
         self._contact = Contact(
-            [item.shape for item in self.items],
+            shapes,
             self.masses,
             [item.friction for item in self.items],
             [item.restitution for item in self.items],

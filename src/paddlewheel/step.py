@@ -39,7 +39,7 @@ class Stepper:
         self.scene, self.grid = scene, scene.grid
         self.solids = Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides)
         self.sources = Sources(scene)
-        self.bodies = Bodies(scene, self.solids.masses)
+        self.bodies = Bodies(scene, self.solids.masses, self.solids.body_shapes)
         self.per_cell = self.sources.per_cell
         self._measured: tuple[np.ndarray, np.ndarray] | None = None
         self._walls: Boundary | None = None

@@ -12,6 +12,7 @@ from paddlewheel.scene import RigidBody, Solid, checked_sides, label
 from paddlewheel.solids.mass import Mass, mass_of
 from paddlewheel.solids.rigid import placed
 from paddlewheel.solids.shapes import Moved, Shape
+from paddlewheel.solids.table import tabulated
 from paddlewheel.types import AXES, Body, Boundary, Faces, Grid, check_memory
 
 
@@ -32,7 +33,9 @@ class Solids:
         self._phi = node_distance(grid, self._still)
         self._open = open_fractions(self._phi, weights)
         bodies = [item for item in items if isinstance(item, RigidBody)]
-        self._bodies = [(body.shape, mass_of(body.shape, grid.h if grid.is_2d else None)) for body in bodies]
+        masses = [mass_of(body.shape, grid.h if grid.is_2d else None) for body in bodies]
+        shapes = tabulated([body.shape for body in bodies], grid.h, 0.5 * grid.h if grid.is_2d else None)
+        self._bodies = list(zip(shapes, masses, strict=True))
         self._static = None if self.moving else self._closed(self._phi, self._open, grid.zeros_faces())
         if self._static is not None:
             self._open = None  # not needed again
@@ -46,6 +49,11 @@ class Solids:
     def masses(self) -> list[Mass]:
         """Of the rigid bodies, as drawn."""
         return [mass for _, mass in self._bodies]
+
+    @property
+    def body_shapes(self) -> list[Shape]:
+        """Of the rigid bodies, as drawn; costly ones with a table of their distances."""
+        return [shape for shape, _ in self._bodies]
 
     @property
     def drawn(self) -> tuple[Body, ...]:

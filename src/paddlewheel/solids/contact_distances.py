@@ -1,18 +1,17 @@
 """Signed distances of many things at once, each in its own frame.
 
-Things of the same shape share one call, and a costly shape has a lattice that
+Things of the same shape share one call, and a costly shape has a table that
 stands for it while contacts are still being looked for.
 """
 
 import numpy as np
 
-from paddlewheel.kernel import kernel
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
-from paddlewheel.solids.sample import sample
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, HalfSpace, Moved, Shape, Sphere, Torus
+from paddlewheel.solids.table import Table, untabulated
 
-_CELLS = 40  # of the lattice that stands for a costly shape, along its longest side
+_CELLS = 40  # of the table that stands for a costly shape that has none, along its longest side
 _SLOPE = 1e-4  # step of differences, in spacings of the surface points
 _EXACT = (Box, Sphere, Cylinder, Capsule, Torus, HalfSpace, Mesh)
 
@@ -20,15 +19,17 @@ _EXACT = (Box, Sphere, Cylinder, Capsule, Torus, HalfSpace, Mesh)
 class Distances:
     """The distances of some shapes, known by their indices.
 
+    shapes    may have tables, which are used for rough distances
     planar    slopes, and what is nearest, are taken within a plane of constant z
-    lattices  those made so far, by shape; new ones are added
+    tables    those made so far, by shape; new ones are added
     costly    (n,) whether a shape is
     """
 
-    def __init__(self, shapes, planar: bool, lattices: dict):
+    def __init__(self, shapes, planar: bool, tables: dict):
         numbers = {}
         self._kind = np.array([numbers.setdefault(shape, len(numbers)) for shape in shapes])
-        self._shapes, self._planar, self._lattices = list(numbers), planar, lattices
+        self._given, self._shapes = list(numbers), [untabulated(shape) for shape in numbers]
+        self._planar, self._tables = planar, tables
         self.costly = np.array([shape.costly for shape in self._shapes])[self._kind]
         self._is_bound = np.array([planar or not _is_exact(shape) for shape in self._shapes])[self._kind]
 
@@ -42,8 +43,9 @@ class Distances:
         order = np.argsort(kind, kind="stable")
         cuts = np.flatnonzero(np.diff(kind[order])) + 1
         for piece in np.split(order, cuts) if len(order) else ():
-            shape = self._shapes[kind[piece[0]]]
-            out[piece] = (self._lattice(shape) if rough and shape.costly else shape).distance(points[piece])
+            number = kind[piece[0]]
+            shape = self._table(number) if rough else self._shapes[number]
+            out[piece] = shape.distance(points[piece])
         return out
 
     def slopes(self, thing, points, spacing, rough: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -71,31 +73,18 @@ class Distances:
             unsure = unsure[self._is_bound[thing[unsure]]]  # there the distance is only a bound, so go on
         return there
 
-    def _lattice(self, shape):
-        """The interpolated distance of a shape; itself, if it has no end."""
-        if shape not in self._lattices:
+    def _table(self, number) -> Shape:
+        """A shape, looked up if it is costly; itself, if it has no end."""
+        shape = self._given[number]
+        if not shape.costly:  # or has a table
+            return shape
+        if shape not in self._tables:
             low, high = shape.bounds()
             ends = np.isfinite(low).all() and np.isfinite(high).all()
-            self._lattices[shape] = _Lattice(shape, self._planar) if ends else shape
-        return self._lattices[shape]
-
-
-class _Lattice:
-    """The distance of a shape, interpolated from a lattice around it; off by a part of a cell at edges."""
-
-    def __init__(self, shape, planar):
-        low, high = (np.array(corner) for corner in shape.bounds())
-        if planar:
-            low[2] = high[2] = 0.0  # the plane of the centres
-        step = (high - low).max() / _CELLS
-        counts = np.where(high > low, np.ceil((high - low) / step) + 9, 1).astype(int)
-        self._low, self._step = np.where(high > low, low - 4 * step, low), step
-        self._values = sample(shape, [a + step * np.arange(n) for a, n in zip(self._low, counts, strict=True)])
-
-    def distance(self, points) -> np.ndarray:
-        out = np.empty(len(points))
-        _interpolate(out, self._values, self._low, self._step, np.ascontiguousarray(points))
-        return out
+            step = (high - low).max() / _CELLS
+            plane = 0.0 if self._planar else None  # of the centres
+            self._tables[shape] = Table(shape, step, 3 * step, plane=plane) if ends else shape
+        return self._tables[shape]
 
 
 def centred(shape: Shape, center) -> Shape:
@@ -121,26 +110,3 @@ def centred(shape: Shape, center) -> Shape:
 def _is_exact(shape) -> bool:
     """Whether a shape gives the distance to the nearest point of its surface; booleans give a bound."""
     return isinstance(shape, _EXACT) or (isinstance(shape, Moved) and _is_exact(shape.shape))
-
-
-@kernel(parallel=False)
-def _interpolate(out, values, low, step, points):
-    """Trilinear; beyond the lattice the way to it is added, so that it still is about a distance."""
-    i, t = np.empty(3, np.int64), np.empty(3)
-    for k in range(len(points)):
-        beyond = 0.0
-        for a in range(3):
-            last = values.shape[a] - 1
-            x = (points[k, a] - low[a]) / step
-            inside = min(max(x, 0.0), float(last))
-            beyond += (x - inside) ** 2 if last > 0 else 0.0
-            i[a] = min(int(inside), max(last - 1, 0))
-            t[a] = inside - i[a]
-        total = 0.0
-        for c in range(8):
-            w = t[0] if c & 1 else 1.0 - t[0]
-            w *= t[1] if c & 2 else 1.0 - t[1]
-            w *= t[2] if c & 4 else 1.0 - t[2]
-            if w > 0.0:  # also: there is no second layer in a plane
-                total += w * values[i[0] + (c & 1), i[1] + ((c & 2) >> 1), i[2] + ((c & 4) >> 2)]
-        out[k] = total + step * np.sqrt(beyond)

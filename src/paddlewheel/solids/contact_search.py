@@ -13,6 +13,7 @@ from paddlewheel.solids.contact_manifold import manifolds, walked
 from paddlewheel.solids.contact_pairs import gathered, near_pairs
 from paddlewheel.solids.contact_things import Things, frames
 from paddlewheel.solids.surface_points import features, surface_points
+from paddlewheel.solids.table import untabulated
 
 MOST_POINTS = 4000  # of a body: a larger one has them farther apart
 MOST_OUTLINE = 400  # the same in a plane
@@ -49,8 +50,8 @@ class Search:
     """Finds contacts of bodies with these shapes; their surface points are about `spacing` [m] apart."""
 
     def __init__(self, shapes, masses, spacing: float, planar: bool):
-        self.planar, self._lattices = planar, {}
-        self.surfaces = _surfaces(shapes, masses, spacing, planar)
+        self.planar, self._tables = planar, {}
+        self.surfaces = _surfaces([untabulated(shape) for shape in shapes], masses, spacing, planar)
         self._shapes = [centred(shape, mass.center) for shape, mass in zip(shapes, masses, strict=True)]
         flat = np.array([1, 1, 0]) if planar else 1
         self._boxes = [
@@ -74,7 +75,7 @@ class Search:
         boxes = [*self._boxes, *(obstacle.shape.bounds() for obstacle in obstacles)]
         low, high = (np.array(corners) for corners in zip(*boxes, strict=True))
         where = frames(bodies, [obstacle.pose for obstacle in obstacles], velocity)
-        return Things(len(bodies), Distances(shapes, self.planar, self._lattices), low, high, *where)
+        return Things(len(bodies), Distances(shapes, self.planar, self._tables), low, high, *where)
 
     def _candidates(self, things, pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Corners within reach, and other points that are nearer than their neighbours: pair, point and depth [m]."""

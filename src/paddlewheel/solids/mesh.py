@@ -50,14 +50,19 @@ class Mesh(Shape):
         return {name: value for name, value in self.__dict__.items() if name != "_trees"}
 
     def bounds(self):
-        corners = self.vertices[self.faces]
-        return corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+        low, high = self._bounds
+        return low.copy(), high.copy()
 
     def _distance(self, points):
         nearest, winding = self._trees
         points = np.ascontiguousarray(points)
         distance = np.sqrt(nearest.squared_distance(self.vertices, self.faces, points)[0])
         return np.where(np.abs(winding.winding_number(points)) > 0.5, -distance, distance)
+
+    @cached_property
+    def _bounds(self):
+        corners = self.vertices[np.unique(self.faces)]
+        return corners.min(axis=0), corners.max(axis=0)
 
     @cached_property
     def _trees(self):
