@@ -11,6 +11,7 @@ from paddlewheel.bodies import Bodies, Coupling
 from paddlewheel.grid.centroid import open_centroids
 from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
+from paddlewheel.kernel import threads_worth
 from paddlewheel.measure import Solids, liquid_distance, measure
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
@@ -69,7 +70,8 @@ class Stepper:
         The fastest liquid or solid crosses `cfl` cells, what is a cell apart parts
         by FARTHEST_APART, and waves stay stable.
         """
-        fastest, steepest = rates(self.grid, state.velocity, state.phi)
+        with self._threads(state.particles):
+            fastest, steepest = rates(self.grid, state.velocity, state.phi)
         if self.solids.moving:
             scripted = self.solids.fastest(state.time)
             fastest = max(fastest, scripted, self.bodies.fastest(state.bodies))
@@ -81,6 +83,10 @@ class Stepper:
 
     def step(self, state: State, dt: float) -> tuple[State, StepReport]:
         """The state dt [s] later, and what happened. The old one loses its arrays: they are a third of the memory."""
+        with self._threads(state.particles):
+            return self._step(state, dt)
+
+    def _step(self, state, dt) -> tuple[State, StepReport]:
         scene, grid, method = self.scene, self.grid, self.scene.method
         now, number, clock = state.time + dt, state.steps + 1, _Clock()
         flow, pressure, particles, shift = state.release()
@@ -148,6 +154,10 @@ class Stepper:
         )  # fmt: skip
         clock.stop("report")
         return State(now, number, velocity, projection.pressure, phi, particles, shift, bodies, contacts), report
+
+    def _threads(self, particles):
+        """As many threads as a step of this size is worth."""
+        return threads_worth(max(math.prod(self.grid.shape), len(particles.position)))
 
     def _fill(self, outside) -> Particles:
         """Particles in the liquids where no solid is, `outside`, each with its liquid's velocity."""

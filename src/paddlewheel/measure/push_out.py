@@ -43,7 +43,7 @@ def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_
 
 def _outward(grid, open_sides, shapes, points, phi) -> np.ndarray:
     """Points inside, at distances phi, moved by Newton's rule along its slope until it is positive."""
-    h, axes = grid.h, range(2 if grid.is_2d else 3)
+    h, axes = grid.h, 2 if grid.is_2d else 3
     low = np.array([-np.inf if f"-{a}" in open_sides else HAIR * h for a in AXES])
     high = np.array([np.inf if f"+{a}" in open_sides else -HAIR * h for a in AXES]) + grid.size
     result, best = points.copy(), phi.copy()
@@ -51,11 +51,7 @@ def _outward(grid, open_sides, shapes, points, phi) -> np.ndarray:
     for _ in range(_TURNS):
         if not len(left):
             break
-        slope = np.zeros(points.shape)
-        for a in axes:
-            step = _REACH * h * (np.arange(3) == a)
-            slope[:, a] = distance_to(shapes, points + step, h) - distance_to(shapes, points - step, h)
-        slope /= 2 * _REACH * h
+        slope = _slope(shapes, points, h, axes)
         # pressed against a side, slide along it
         slope[((points <= low) & (slope < 0)) | ((points >= high) & (slope > 0))] = 0
         way = (HAIR * h - phi) / np.maximum((slope * slope).sum(axis=1), 0.25)
@@ -66,6 +62,16 @@ def _outward(grid, open_sides, shapes, points, phi) -> np.ndarray:
         wanting = phi < 0.1 * HAIR * h
         left, points, phi = left[wanting], points[wanting], phi[wanting]
     return result
+
+
+def _slope(shapes, points, h, axes) -> np.ndarray:
+    """Gradient of the distance at points (n, 3) along the first so many axes, by central differences."""
+    steps = _REACH * h * np.eye(3)[:axes]
+    there = points[None] + np.concatenate([steps, -steps])[:, None]
+    phi = distance_to(shapes, there.reshape(-1, 3), h).reshape(2, axes, -1)
+    slope = np.zeros(points.shape)
+    slope[:, :axes] = ((phi[0] - phi[1]) / (2 * _REACH * h)).T
+    return slope
 
 
 def distance_to(shapes, points, most) -> np.ndarray:

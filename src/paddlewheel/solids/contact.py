@@ -21,7 +21,7 @@ from paddlewheel.solids.contact_impulses import impulses
 from paddlewheel.solids.contact_overlap import with_overlaps
 from paddlewheel.solids.contact_search import Search
 from paddlewheel.solids.mass import Mass
-from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.pose import Pose, cross
 from paddlewheel.solids.rigid import mass_matrix, turned
 from paddlewheel.solids.shapes import HalfSpace, Moved, Shape, Union
 from paddlewheel.types import SIDES, Body
@@ -133,7 +133,10 @@ class Contact:
         if self._search is None:
             return Contacts.none()
         others = self._others(obstacles)
-        first, other, *found = self._search.find(bodies, others, velocity, dt)
+        found = self._search.find(bodies, others, velocity, dt)
+        if found is None:
+            return Contacts.none()
+        first, other, *found = found
         own = np.array([np.nan if thing.friction is None else thing.friction for thing in others])
         theirs = np.append(self._friction, own)[other]
         theirs = np.where(np.isnan(theirs), self._friction[first], theirs)
@@ -263,14 +266,14 @@ def _shifted(body, move) -> Body:
     angle = np.linalg.norm(w)
     if angle > 1e-12:
         first, second = (1 - np.cos(angle)) / angle**2, (angle - np.sin(angle)) / angle**3
-        d = d + first * np.cross(w, d) + second * np.cross(w, np.cross(w, d))
+        d = d + first * cross(w, d) + second * cross(w, cross(w, d))
     return body._replace(position=body.position + d, orientation=turned(body.orientation, w))
 
 
 def _speeds(velocity, contacts) -> np.ndarray:
     """n·u [m/s] at contacts, (m,)."""
     V, U = velocity[contacts.first], np.where((contacts.second >= 0)[:, None], velocity[contacts.second], 0)
-    u = V[:, :3] - U[:, :3] + np.cross(V[:, 3:], contacts.arms[0]) - np.cross(U[:, 3:], contacts.arms[1])
+    u = V[:, :3] - U[:, :3] + cross(V[:, 3:], contacts.arms[0]) - cross(U[:, 3:], contacts.arms[1])
     return np.sum(contacts.normal * (u - contacts.carried), axis=1)
 
 
@@ -279,7 +282,7 @@ def _totals(pushes, contacts, n) -> np.ndarray:
     out = np.zeros((n, 6))
     for sign, who, arm in ((1, contacts.first, contacts.arms[0]), (-1, contacts.second, contacts.arms[1])):
         real = who >= 0
-        np.add.at(out, who[real], sign * np.hstack([pushes, np.cross(arm, pushes)])[real])
+        np.add.at(out, who[real], sign * np.hstack([pushes, cross(arm, pushes)])[real])
     return out
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from paddlewheel.kernel import kernel
+from paddlewheel.solids.pose import cross
 
 MOST = 8  # contacts of two things
 
@@ -108,8 +109,8 @@ def manifolds(things, surfaces, pairs, which, p, corner, gap, normal, planar, dt
     other_arm = origin + arm - there
 
     V, U = things.velocity[body], things.velocity[thing]
-    carried = np.where(is_body[:, None], 0.0, U[:, :3] + np.cross(U[:, 3:], other_arm))
-    going, turning = V[:, :3] - U[:, :3], np.cross(V[:, 3:], arm) - np.cross(U[:, 3:], other_arm)
+    carried = np.where(is_body[:, None], 0.0, U[:, :3] + cross(U[:, 3:], other_arm))
+    going, turning = V[:, :3] - U[:, :3], cross(V[:, 3:], arm) - cross(U[:, 3:], other_arm)
     approach = np.sum(normal * (going + turning), axis=1)
     gap = gap - np.sum(normal * (drift[:, None] * going + after[:, None] * turning), axis=1)  # as it is now
     # A corner is the same point all the time; elsewhere another one comes to touch as the body turns.
@@ -139,7 +140,7 @@ def _bend(velocity, arm, dt) -> np.ndarray:
     """How far the path of points at arms (n, 3) bends away from a straight one in dt [m], (n, 3); to second order."""
     w = dt * velocity[:, 3:]
     w = w / np.maximum(np.linalg.norm(w, axis=1), 1)[:, None]
-    return 0.5 * np.cross(w, np.cross(w, arm))
+    return 0.5 * cross(w, cross(w, arm))
 
 
 @kernel(parallel=False)

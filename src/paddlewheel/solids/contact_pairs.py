@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.kernel import kernel
+from paddlewheel.solids.pose import cross
 
 # in spacings of the surface points:
 _SKIN = 0.1  # what counts as near, at rest
@@ -72,7 +73,7 @@ def _speeds(things, reach) -> tuple[np.ndarray, np.ndarray]:
     is_body = np.arange(len(V)) < n
     going = V[:n, None, :3] - V[:, :3]
     # an obstacle has no reach to bound what its turning does: take it at the body
-    carried = np.cross(V[:, 3:], things.origin[:n, None] - things.origin)
+    carried = cross(V[:, 3:], things.origin[:n, None] - things.origin)
     going = np.where(is_body[:, None], going, going - carried)
     spin = np.linalg.norm(V[:, 3:], axis=1)
     reach_of = np.where(is_body, np.append(reach, np.zeros(len(V) - n)), reach[:, None])

@@ -59,11 +59,13 @@ class Search:
             for shape, mass in zip(shapes, masses, strict=True)
         ]
 
-    def find(self, bodies, obstacles, velocity, dt: float) -> tuple[np.ndarray, ...]:
-        """First, other, arms, normal, gap, carried and approach of `Contacts`."""
+    def find(self, bodies, obstacles, velocity, dt: float) -> tuple[np.ndarray, ...] | None:
+        """First, other, arms, normal, gap, carried and approach of `Contacts`; None if nothing is near anything."""
         things, surfaces = self.things(bodies, obstacles, velocity), self.surfaces
         pairs = near_pairs(things, surfaces, dt)
         which, sample, depth = self._candidates(things, pairs)
+        if not len(which):
+            return None
         corner = surfaces.sharp[sample] == 2
         p, inward = surfaces.points[sample], surfaces.inward[sample]
         p, gap, normal = walked(things, surfaces, pairs, which, p, inward, corner, depth)

@@ -26,6 +26,12 @@ def project_on(points: np.ndarray, axes: np.ndarray) -> np.ndarray:
     return np.einsum("...i,i...->...", points, axes) if axes.ndim == 1 else np.einsum("...i,ij->...j", points, axes)
 
 
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a × b of vectors (…, 3): as NumPy's, which takes four times as long for a few of them."""
+    a1, a2, a3, b1, b2, b3 = a[..., 0], a[..., 1], a[..., 2], b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], axis=-1)
+
+
 @dataclass(frozen=True)
 class Pose:
     """Position [m] and orientation, a unit quaternion (w, x, y, z), of a body frame in the world.
