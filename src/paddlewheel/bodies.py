@@ -211,9 +211,12 @@ class Bodies:
             g = np.array(self.scene.gravity)
             for force in self._forces:
                 g = g + np.asarray(force.f(np.array(body.position)[None], time))[0]
-            M = rigid.mass_matrix(mass, item.density, body.orientation)
-            W = rigid.restricted_inverse(M, self._freedom(item, body.position))
-            out[n] = dt * W @ (M @ np.append(g, np.zeros(3)))
+            F = self._freedom(item, body.position)
+            if item.axis is None:  # each motion for itself
+                out[n] = dt * F @ (F.T @ np.append(g, np.zeros(3)))
+            else:
+                M = rigid.mass_matrix(mass, item.density, body.orientation)
+                out[n] = dt * rigid.restricted_inverse(M, F) @ (M @ np.append(g, np.zeros(3)))
         return out
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from paddlewheel.grid.fractions import SMALLEST, refined_fractions
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.measure.lattice import add, box_around, faces_of, half_axes, to_faces, union
+from paddlewheel.measure.lattice import at_half_nodes, box_around, faces_of, to_faces, unite
 from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid
 
 
@@ -51,10 +51,12 @@ def _filled(grid, phi, shape, weights) -> tuple:
     Unites φ with it.
     """
     box = box_around(grid, shape.bounds())
-    within = add(phi, grid, shape, box)
+    fine = at_half_nodes(grid, shape, box)
+    within = None if fine is None else np.ascontiguousarray(fine[::2, ::2, ::2])
+    unite(phi, grid, shape, box, within)
     if within is None:
         return box, None, None
-    filled = refined_fractions(union(grid, half_axes(grid, box), [shape]), weights)
+    filled = refined_fractions(fine, weights)
     for w in filled:
         np.subtract(1, w, out=w)
     return box, filled, within

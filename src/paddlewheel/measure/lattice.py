@@ -36,21 +36,37 @@ def union(grid, axes, shapes) -> np.ndarray:
     return np.ascontiguousarray(np.broadcast_to(phi, counts), np.float32)
 
 
-def add(phi, grid, shape, box) -> np.ndarray | None:
-    """Unite φ at nodes with a shape; its own distance at the nodes of the box, or None if that misses the grid.
+def at_nodes(grid, shape, box) -> np.ndarray | None:
+    """The distance of a shape at the nodes of a box, or None if that misses the grid."""
+    if _is_empty(box):
+        return None
+    return union(grid, [x[s] for x, s in zip(node_axes(grid), box, strict=True)], [shape])
+
+
+def at_half_nodes(grid, shape, box) -> np.ndarray | None:
+    """The same at points half a cell apart; every second one is a node."""
+    return None if _is_empty(box) else union(grid, half_axes(grid, box), [shape])
+
+
+def unite(phi, grid, shape, box, within) -> None:
+    """Unite φ at nodes with a shape, of which `within` is the distance at the nodes of a box, if any.
 
     Beyond the box the distance to the shape's bounds is a bound from below, and enough: the surface is far.
     """
-    axes = node_axes(grid)
     low, high = shape.bounds()
-    gaps = [along(d, np.maximum(np.maximum(low[d] - x, x - high[d]), 0).astype(np.float32)) for d, x in enumerate(axes)]
+    gaps = [
+        along(d, np.maximum(np.maximum(low[d] - x, x - high[d]), 0).astype(np.float32))
+        for d, x in enumerate(node_axes(grid))
+    ]
     before = phi[box].copy()
     np.minimum(phi, np.sqrt(gaps[0] ** 2 + (gaps[1] ** 2 + gaps[2] ** 2)), out=phi)
-    if min(before.shape) < 2:
-        return None
-    within = union(grid, [x[s] for x, s in zip(axes, box, strict=True)], [shape])
-    phi[box] = np.minimum(before, within)
-    return within
+    if within is not None:
+        phi[box] = np.minimum(before, within)
+
+
+def _is_empty(box) -> bool:
+    """Whether there is no cell in a box of nodes."""
+    return min(s.stop - s.start for s in box) < 2
 
 
 def box_around(grid, bounds) -> tuple[slice, slice, slice]:

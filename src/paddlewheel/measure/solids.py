@@ -6,7 +6,7 @@ import numpy as np
 
 from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.measure.body_faces import with_bodies
-from paddlewheel.measure.lattice import add, along, box_around, face_axes, faces_of, node_distance, to_faces
+from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, faces_of, node_distance, to_faces, unite
 from paddlewheel.measure.push_out import distance_to, push_out
 from paddlewheel.scene import RigidBody, Solid, checked_sides, label
 from paddlewheel.solids.mass import Mass, mass_of
@@ -77,7 +77,8 @@ class Solids:
             pose = solid.pose(time, name)
             shape = Moved(solid.shape, pose)
             box = box_around(grid, shape.bounds())
-            within = add(phi, grid, shape, box)
+            within = at_nodes(grid, shape, box)
+            unite(phi, grid, shape, box, within)
             if within is not None:
                 self._carry(velocity, nearest, within, pose, box)
                 boxes.append(box)

@@ -50,7 +50,7 @@ class Search:
     """Finds contacts of bodies with these shapes; their surface points are about `spacing` [m] apart."""
 
     def __init__(self, shapes, masses, spacing: float, planar: bool):
-        self.planar, self._tables = planar, {}
+        self.planar, self._tables, self._seen = planar, {}, None
         self.surfaces = _surfaces([untabulated(shape) for shape in shapes], masses, spacing, planar)
         self._shapes = [centred(shape, mass.center) for shape, mass in zip(shapes, masses, strict=True)]
         flat = np.array([1, 1, 0]) if planar else 1
@@ -73,11 +73,17 @@ class Search:
 
     def things(self, bodies, obstacles, velocity) -> Things:
         """Bodies and obstacles alike, as they are now."""
-        shapes = [*self._shapes, *(obstacle.shape for obstacle in obstacles)]
-        boxes = [*self._boxes, *(obstacle.shape.bounds() for obstacle in obstacles)]
-        low, high = (np.array(corners) for corners in zip(*boxes, strict=True))
+        distances, low, high = self._measured([obstacle.shape for obstacle in obstacles])
         where = frames(bodies, [obstacle.pose for obstacle in obstacles], velocity)
-        return Things(len(bodies), Distances(shapes, self.planar, self._tables), low, high, *where)
+        return Things(len(bodies), distances, low, high, *where)
+
+    def _measured(self, obstacles) -> tuple[Distances, np.ndarray, np.ndarray]:
+        """Distances of all things, and the corners of the boxes around them; those of the last obstacles are kept."""
+        if self._seen is None or self._seen[0] != obstacles:
+            boxes = [*self._boxes, *(shape.bounds() for shape in obstacles)]
+            low, high = (np.array(corners) for corners in zip(*boxes, strict=True))
+            self._seen = obstacles, Distances([*self._shapes, *obstacles], self.planar, self._tables), low, high
+        return self._seen[1:]
 
     def _candidates(self, things, pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Corners within reach, and other points that are nearer than their neighbours: pair, point and depth [m]."""
