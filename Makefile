@@ -13,7 +13,7 @@ help:
 	@echo "make demo     a dam breaks around a pillar; leaves frames, pictures and a film in $(DEMO)"
 	@echo "make test     lint, format, import directions and the tests (minutes)"
 	@echo "make check    make test, the slow tests and every check of the gallery"
-	@echo "make bench    time the pressure solve, the step of a liquid and the first use; leaves figures in out/bench"
+	@echo "make bench    time the pressure solve, steps of liquids and bodies, and the first use; leaves figures in out/bench"
 	@echo "make figures  draw again the pictures of README.md and docs/"
 	@echo "make install  only make .venv and install the package into it"
 	@echo "make clean    remove .venv and everything that was made"
@@ -48,6 +48,7 @@ bench: $(INSTALLED)
 	$(BIN)/paddlewheel bench pressure --json out/bench/pressure.json --plot out/bench/pressure.png
 	$(BIN)/paddlewheel bench liquid --json out/bench/liquid.json --plot out/bench/liquid.png
 	$(BIN)/paddlewheel bench liquid --scene sphere --json out/bench/sphere.json --plot out/bench/sphere.png
+	$(BIN)/paddlewheel bench bodies --json out/bench/bodies.json
 	$(BIN)/paddlewheel bench startup
 
 figures: $(INSTALLED)

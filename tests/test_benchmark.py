@@ -178,3 +178,37 @@ def test_first_use_compiles_once_and_within_45_seconds():
     assert 0 < result["first"]["processor_seconds"] < 45
     assert result["second"]["compile_seconds"] == 0
     assert result["second"]["processor_seconds"] < 6  # two threads, three seconds
+
+
+@pytest.fixture(scope="module")
+def bodies():
+    return benchmark.rigid_bodies(benchmark.bodies_ladder([16], [16], (0, 1, 8)))
+
+
+def test_the_bodies_are_those_of_the_targets():
+    cases = benchmark.bodies_ladder()
+    assert [case.cells for case in cases if case.count is None] == [40, 80]
+    assert [(case.cells, case.count) for case in cases[2:]] == [(n, m) for n in (64, 128) for m in (0, 1, 8, 64)]
+    assert len(benchmark.room(64, 64, 0.1).items) == 65
+
+
+def test_rows_of_bodies_hold_together(bodies):
+    (plane,) = bodies["plane"]
+    assert {"contact", "solids", "pressure", "other", "total"} < set(plane["seconds"])
+    assert 0 < plane["fastest"] <= plane["seconds"]["total"]
+    rooms = bodies["room"]
+    assert [row["bodies"] for row in rooms] == [0, *[1] * 4, *[8] * 4]
+    assert [row["ratio"] for row in rooms[1:5]] == [10.0, 1.0, 0.1, 0.001]
+    for row in rooms:
+        assert row["converged"]
+        assert 0 < row["iterations"] < 15
+        assert all(seconds > 0 for seconds in row["seconds"].values())
+
+
+def test_bodies_are_told(bodies):
+    assert json.loads(json.dumps(bodies)) == bodies
+    console = Console(file=open(os.devnull, "w"), record=True, width=120)  # noqa: SIM115
+    console.print(benchmark.plane_table(bodies), benchmark.room_table(bodies), *benchmark.bodies_summary(bodies))
+    text = console.export_text()
+    assert "…" not in text
+    assert "beside none" in text

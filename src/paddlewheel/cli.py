@@ -96,7 +96,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 _COMMANDS = ("run", "render", "gallery", "check", "first-step", "bench")
-_BENCHMARKS = ("pressure", "liquid", "startup")
+_BENCHMARKS = ("pressure", "liquid", "bodies", "startup")
 
 
 def _checked_names(arguments: list[str]) -> list[str]:
@@ -240,6 +240,7 @@ def _add_bench(commands) -> None:
     pressure.set_defaults(command=bench.pressure)
 
     _add_liquid(kinds)
+    _add_bodies(kinds)
 
     start = kinds.add_parser(
         "startup",
@@ -280,3 +281,33 @@ def _add_liquid(kinds) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw time, stages and memory against the grid there")
     parser.set_defaults(command=bench.liquid)
+
+
+def _add_bodies(kinds) -> None:
+    parser = kinds.add_parser(
+        "bodies",
+        help="a step with a rigid body in a plane, and the pressure solve with many of them",
+        description="Time the steps of a box that floats in a plane, like Batty's FluidRigidCoupling2D, by stage;\n"
+        "and the pressure solve in a cube with 0, 1, 8 and 64 balls of 10 to 0.001 times the density of the\n"
+        "water. docs/benchmarks.md says how it is measured.",
+        epilog="""examples:
+  paddlewheel bench bodies --json bodies.json
+  paddlewheel bench bodies --cells 32                    a small cube only: seconds""",
+    )
+    plane, room = (",".join(map(str, cells)) for cells in (benchmark.PLANE_CELLS, benchmark.ROOM_CELLS))
+    parser.add_argument(
+        "--plane",
+        type=_cells,
+        default=benchmark.PLANE_CELLS,
+        metavar="N,N,…",
+        help=f"cells along each side of the plane (default: {plane})",
+    )
+    parser.add_argument(
+        "--cells",
+        type=_cells,
+        default=benchmark.ROOM_CELLS,
+        metavar="N,N,…",
+        help=f"along each side of the cube (default: {room})",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.set_defaults(command=bench.bodies)

@@ -1,4 +1,4 @@
-"""How fast and how large: the pressure solve and the time step on ladders of grids, and the first use after an install.
+"""How fast and how large: pressure solves and time steps on ladders of grids, rigid bodies, and the first use.
 
 Every case runs in a process of its own, so that its peak memory is its own.
 docs/benchmarks.md says what each figure means.
@@ -19,6 +19,18 @@ from paddlewheel.benchmark.projection import (
     startup_table,
     traffic,
 )
+from paddlewheel.benchmark.rigid import (
+    PLANE_CELLS,
+    ROOM_CELLS,
+    BodiesCase,
+    bodies_ladder,
+    bodies_summary,
+    floating_box,
+    plane_table,
+    rigid_bodies,
+    room,
+    room_table,
+)
 from paddlewheel.benchmark.steps import (
     DAM_CELLS,
     SPHERE_CELLS,
@@ -38,22 +50,32 @@ __all__ = [
     "CELLS",
     "DAM_CELLS",
     "MOST_MIC",
+    "PLANE_CELLS",
+    "ROOM_CELLS",
     "SPHERE_CELLS",
     "STAGES",
     "STEPS",
     "WARM_STEPS",
+    "BodiesCase",
     "Case",
     "LiquidCase",
+    "bodies_ladder",
+    "bodies_summary",
     "dam_break",
+    "floating_box",
     "ladder",
     "liquid",
     "liquid_ladder",
     "liquid_stages_table",
     "liquid_summary",
     "liquid_table",
+    "plane_table",
     "pressure",
     "pressure_summary",
     "pressure_table",
+    "rigid_bodies",
+    "room",
+    "room_table",
     "scene",
     "startup",
     "startup_table",

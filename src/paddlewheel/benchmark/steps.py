@@ -150,7 +150,7 @@ def run_steps(scene: Scene, steps: int) -> dict:
     peak = peak_bytes()  # before the triad takes its own memory
 
     particles, cells = len(simulation.state.particles.position), int(np.prod(scene.grid.shape))
-    seconds, triad = _medians(reports, walls), triad_bandwidth()
+    seconds, triad = medians(reports, walls), triad_bandwidth()
     moved = float(np.median([_bytes_moved(scene, particles, report) for report in reports]))
     return {
         "unknowns": round(np.median([report.solves[0].unknowns for report in reports])),
@@ -221,7 +221,7 @@ def liquid_summary(result: dict) -> list[str]:
     return lines + remarks(result)
 
 
-def _medians(reports: list[StepReport], walls: list[float]) -> dict[str, float]:
+def medians(reports: list[StepReport], walls: list[float]) -> dict[str, float]:
     """Median seconds of each stage, of what is in no stage, and of the whole step."""
     stages = {stage: None for report in reports for stage in report.seconds}  # in their order
     rounds = [report.seconds for report in reports]

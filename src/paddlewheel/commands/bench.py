@@ -49,6 +49,17 @@ def liquid(options) -> int:
     return 0
 
 
+def bodies(options) -> int:
+    """Time a step with a body in a plane, and the pressure solve with many."""
+    cases = benchmark.bodies_ladder(options.plane, options.cells)
+    _check_writable(options.json)
+    result = benchmark.rigid_bodies(cases, progress)
+    _tell([benchmark.plane_table(result), benchmark.room_table(result)], benchmark.bodies_summary(result))
+    if options.json is not None:
+        _write_json(options.json, result)
+    return 0
+
+
 def startup(options) -> int:
     """Time the first use after an install, and the next process."""
     _check_writable(options.json)

@@ -50,7 +50,7 @@ def freedom(position, *, axis=None, pivot=None, locked=frozenset(), planar: bool
 
 def mass_matrix(mass: Mass, density: float, orientation) -> np.ndarray:
     """M = diag(m 1, R I Rᵀ) [kg, kg m²] in world axes, shape (6, 6)."""
-    R = _rotation(np.asarray(orientation, np.float64))
+    R = Pose(orientation=orientation).rotation
     M = np.zeros((6, 6))
     M[:3, :3] = density * mass.volume * np.eye(3)
     M[3:, 3:] = density * R @ mass.inertia @ R.T
