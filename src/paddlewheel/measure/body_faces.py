@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from paddlewheel.grid.fractions import SMALLEST, refined_fractions
-from paddlewheel.kernel import kernel, prange
-from paddlewheel.measure.lattice import at_half_nodes, box_around, faces_of, to_faces, unite
+from paddlewheel.kernel import kernel, prange, threads_worth
+from paddlewheel.measure.lattice import at_half_nodes, box_around, faces_of, hull, to_faces, unite
 from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid
 
 
@@ -17,16 +17,10 @@ def with_bodies(grid: Grid, boundary: Boundary, shapes, bodies: Sequence[Body], 
     stay open. Where bodies and solids meet they may want more of a face than
     there is: then the bodies get less. The arrays of the boundary are changed.
     """
-    phi, others = boundary.phi, boundary.velocity
-    wanted, found = grid.zeros_faces(), [_filled(grid, phi, shape, weights) for shape in shapes]
-    for box, filled, _ in found:
-        for a in range(3 if filled else 0):
-            wanted[a][faces_of(box, a)] += filled[a]
-    given = Faces(*(np.empty_like(w) for w in wanted))
-    for a in range(3):
-        _share(given[a].reshape(-1), boundary.open[a].reshape(-1), others[a].reshape(-1), wanted[a].reshape(-1))
-    measured = [_body_faces(grid, phi, given, *each, open_sides) for each in found]
-    boundary = boundary._replace(bodies=tuple(measured), others=others)
+    phi, found = boundary.phi, [_filled(grid, boundary.phi, shape, weights) for shape in shapes]
+    _share_out(boundary, [(box, filled) for box, filled, _ in found if filled])
+    measured = [_body_faces(grid, phi, *each, open_sides) for each in found]
+    boundary = boundary._replace(bodies=tuple(measured), others=boundary.velocity)
     return boundary._replace(velocity=carried(grid, boundary, bodies))
 
 
@@ -62,13 +56,34 @@ def _filled(grid, phi, shape, weights) -> tuple:
     return box, filled, within
 
 
-def _body_faces(grid, phi, given, box, filled, within, open_sides) -> BodyFaces:
-    """What a body gets of the faces in its box, and those it is nearest to."""
+def _share_out(boundary, found) -> None:
+    """Close the faces by what bodies fill of them, (box, filled) each; `filled` becomes what is left for them."""
+    if not found:
+        return
+    whole = hull([box for box, _ in found])
+    for a in range(3):
+        open, others = (field[a][faces_of(whole, a)] for field in (boundary.open, boundary.velocity))
+        wanted, given = np.zeros(open.shape, np.float32), np.empty(open.shape, np.float32)
+        places = [_within(faces_of(box, a), faces_of(whole, a)) for box, _ in found]
+        for place, (_, filled) in zip(places, found, strict=True):
+            wanted[place] += filled[a]
+        with threads_worth(wanted.size):
+            _share(given, open, others, wanted)
+        for place, (_, filled) in zip(places, found, strict=True):
+            filled[a][...] *= given[place]
+
+
+def _within(inner, outer) -> tuple[slice, slice, slice]:
+    """Where a box is in a larger one."""
+    return tuple(slice(s.start - o.start, s.stop - o.start) for s, o in zip(inner, outer, strict=True))
+
+
+def _body_faces(grid, phi, box, filled, within, open_sides) -> BodyFaces:
+    """What a body fills of the faces in its box, and those it is nearest to."""
     if filled is None:
         return BodyFaces((0, 0, 0), *(Faces(*(np.zeros((0, 0, 0), t),) * 3) for t in "f?"))
     near = Faces(*(to_faces(within, a) <= to_faces(phi[box], a) for a in range(3)))
     for a in range(3):
-        filled[a][...] *= given[a][faces_of(box, a)]
         _leave_sides(grid, near[a], box, a, open_sides)
     return BodyFaces(tuple(s.start for s in box), filled, near)
 
@@ -85,15 +100,17 @@ def _leave_sides(grid, near, box, axis, open_sides) -> None:
 @kernel
 def _share(given, open, others, wanted):
     """Part of what bodies want of each face that they get; w and the others' part of its velocity after that."""
-    for n in prange(len(given)):
-        given[n] = 1.0
-        if wanted[n] > 0.0:
-            before = open[n]
-            left = before - wanted[n]
-            if left < SMALLEST:
-                given[n], left = before / wanted[n], 0.0
-            open[n] = left
-            others[n] *= (1.0 - before) / max(1.0 - left, SMALLEST)
+    for i in prange(given.shape[0]):
+        for j in range(given.shape[1]):
+            for k in range(given.shape[2]):
+                given[i, j, k] = 1.0
+                if wanted[i, j, k] > 0.0:
+                    before = open[i, j, k]
+                    left = before - wanted[i, j, k]
+                    if left < SMALLEST:
+                        given[i, j, k], left = before / wanted[i, j, k], 0.0
+                    open[i, j, k] = left
+                    others[i, j, k] *= (1.0 - before) / max(1.0 - left, SMALLEST)
 
 
 @kernel(parallel=False)

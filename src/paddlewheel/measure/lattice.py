@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from paddlewheel.kernel import kernel, prange, threads_worth
 from paddlewheel.scene import Liquid
 from paddlewheel.solids.sample import sample
 from paddlewheel.types import Grid
@@ -54,14 +55,22 @@ def unite(phi, grid, shape, box, within) -> None:
     Beyond the box the distance to the shape's bounds is a bound from below, and enough: the surface is far.
     """
     low, high = shape.bounds()
-    gaps = [
-        along(d, np.maximum(np.maximum(low[d] - x, x - high[d]), 0).astype(np.float32))
-        for d, x in enumerate(node_axes(grid))
-    ]
-    before = phi[box].copy()
-    np.minimum(phi, np.sqrt(gaps[0] ** 2 + (gaps[1] ** 2 + gaps[2] ** 2)), out=phi)
+    axes = zip(node_axes(grid), low, high, strict=True)
+    gaps = [np.maximum(np.maximum(start - x, x - end), 0).astype(np.float32) ** 2 for x, start, end in axes]
+    inside = None if within is None else np.minimum(phi[box], within)
+    with threads_worth(phi.size):
+        _come_near(phi, *gaps)
     if within is not None:
-        phi[box] = np.minimum(before, within)
+        phi[box] = inside
+
+
+@kernel
+def _come_near(phi, x, y, z):
+    """φ is no more than √(x + y + z), with one value for each index along each axis."""
+    for i in prange(phi.shape[0]):
+        for j in range(phi.shape[1]):
+            for k in range(phi.shape[2]):
+                phi[i, j, k] = min(phi[i, j, k], np.sqrt(x[i] + (y[j] + z[k])))
 
 
 def _is_empty(box) -> bool:
@@ -76,6 +85,11 @@ def box_around(grid, bounds) -> tuple[slice, slice, slice]:
     stops = np.ceil(high).astype(int) + MARGIN + 1
     box = [slice(*np.clip((s, e), 0, n).tolist()) for s, e, n in zip(starts, stops, grid.node_shape, strict=True)]
     return (*box[:2], slice(0, 2)) if grid.is_2d else tuple(box)
+
+
+def hull(boxes) -> tuple[slice, slice, slice]:
+    """The smallest box of nodes around some."""
+    return tuple(slice(min(s.start for s in along), max(s.stop for s in along)) for along in zip(*boxes, strict=True))
 
 
 def faces_of(box, axis) -> tuple[slice, slice, slice]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from paddlewheel.grid.sample import node_value
-from paddlewheel.kernel import kernel, prange
+from paddlewheel.kernel import kernel, prange, threads_worth
 from paddlewheel.types import AXES, Boundary, Grid
 
 HAIR = 1e-3  # cells that a particle which was inside a solid is put outside of it
@@ -29,7 +29,8 @@ def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_
     if not shapes:
         return 0
     near = np.empty(len(position), np.bool_)
-    _mark_near(near, np.ascontiguousarray(position), boundary.phi, 1 / grid.h)
+    with threads_worth(len(position)):
+        _mark_near(near, np.ascontiguousarray(position), boundary.phi, 1 / grid.h)
     near = np.flatnonzero(near)
     points = position[near].astype(np.float64)
     if grid.is_2d:
