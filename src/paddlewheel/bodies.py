@@ -164,11 +164,13 @@ class Bodies:
         return with_velocities(bodies, velocities(bodies) + self._pull(bodies, time, dt))
 
     def fastest(self, bodies) -> float:
-        """A speed [m/s] that no point of any body exceeds."""
-        speeds = [0.0]
+        """A speed [m/s] that no point of any body exceeds; those that have left the domain do not count."""
+        speeds, size = [0.0], np.array(self.scene.grid.size)
         for body, item, mass in zip(bodies, self.items, self.masses, strict=True):
             low, high = item.shape.bounds()
             reach = np.linalg.norm(np.maximum(high - mass.center, mass.center - low))
+            if np.linalg.norm(body.position - np.clip(body.position, 0, size)) > reach:
+                continue
             speeds.append(float(np.linalg.norm(body.velocity) + reach * np.linalg.norm(body.angular_velocity)))
         return max(speeds)
 

@@ -2,7 +2,8 @@
 
 An inflow is measured like a solid that lets its own liquid out: the faces
 inside it are closed to the pressure and carry its velocity, so what leaves it
-in a step is velocity × area × Δt, to rounding. It only gives: where the
+in a step is velocity × area × Δt, to rounding, but for what a rigid body in
+its way covers of it. It only gives: where the
 velocity points into the shape the face stands still, so that an inflow under
 water does not drink at its back what it pours out in front.
 
@@ -103,7 +104,24 @@ class Sources:
             np.copyto(open[a], boundary.open[a], where=alone[a] == 1)  # what others are there measured best themselves
             inside, given = self._given[a]
             velocity.append(np.where(inside, given, boundary.velocity[a]))
+        if boundary.bodies:
+            self._leave_to_bodies(velocity, open, boundary)
         return boundary._replace(open=open, velocity=Faces(*velocity))
+
+    def _leave_to_bodies(self, velocity, open, boundary) -> None:
+        """Give bodies back their part of the faces of inflows: an inflow gives nothing where they are.
+
+        Bodies carry  Σ s u = (1 − w) (velocity − others)  through a face.
+        """
+        for a in range(3):
+            filled = np.zeros(open[a].shape, np.float32)
+            for body in boundary.bodies:
+                s = body.filled[a]
+                filled[tuple(slice(o, o + n) for o, n in zip(body.origin, s.shape, strict=True))] += s
+            at = np.nonzero(self._given[a][0] & (filled > 0))
+            theirs = (1 - boundary.open[a][at]) * (boundary.velocity[a][at] - boundary.others[a][at])
+            closed = 1 - open[a][at]
+            velocity[a][at] = (theirs + (closed - filled[at]) * velocity[a][at]) / closed
 
     def _face_velocity(self, leaving: bool) -> list[tuple[np.ndarray, np.ndarray]]:
         """For each axis the faces an inflow has a say in, and its velocity there.
