@@ -256,6 +256,10 @@ def tetrahedron_fraction(a, b, c, d):
 @kernel(parallel=False)
 def rectangle_fraction(a, b, c, d):
     """Part of a rectangle, corners a, b, c, d in turn, that is positive on four triangles about its centre."""
+    if min(a, b, c, d) > 0.0:
+        return 1.0
+    if max(a, b, c, d) <= 0.0:
+        return 0.0
     centre = 0.25 * ((a + c) + (b + d))
     one, two = triangle_fraction(a, b, centre), triangle_fraction(b, c, centre)
     three, four = triangle_fraction(c, d, centre), triangle_fraction(d, a, centre)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paddlewheel.solids.shapes import CHUNK, Shape
+from paddlewheel.solids.shapes import CHUNK, Moved, Shape
 
 _COARSEST = 8  # steps between the first samples of a costly shape
 
@@ -41,12 +41,20 @@ def sample(shape: Shape, axes, band: float = 2.0) -> np.ndarray:
 
 
 def _sample_all(shape, axes) -> np.ndarray:
-    """The distance at every point of the lattice, a few planes at a time."""
+    """The distance at every point of the lattice, a few planes at a time.
+
+    Turned into the frame of a moved shape, a lattice is still a sum of one part for each axis.
+    """
     nx, ny, nz = (len(axis) for axis in axes)
+    origin, directions = np.zeros(3), np.eye(3)
+    if isinstance(shape, Moved):
+        origin, directions, shape = shape.pose.position, shape.pose.rotation, shape.shape
+    x, y, z = ((axis - o)[:, None] * d for axis, o, d in zip(axes, origin, directions, strict=True))
+    plane = y[:, None] + z
     out = np.empty((nx, ny, nz))
     planes = max(1, CHUNK // max(1, ny * nz))
     for start in range(0, nx, planes):
-        points = np.stack(np.meshgrid(axes[0][start : start + planes], *axes[1:], indexing="ij"), axis=-1)
+        points = x[start : start + planes, None, None] + plane
         out[start : start + planes] = shape.distance(points.reshape(-1, 3)).reshape(points.shape[:3])
     return out
 
