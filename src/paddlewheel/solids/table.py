@@ -3,8 +3,8 @@
 Between the points of the table the distance is a piecewise cubic. Measured for
 balls and boxes of triangles, with points a quarter of a cell apart: a ball of
 four cells' radius keeps its volume to 1e-4, where a piecewise linear function
-takes 2e-3 off it, and edges are off by no more. Twice as far apart the ball is
-as good, but a box of six cells gains 7e-3.
+takes 2e-3 off it; the volume of a box of six cells is 2e-3 off with either.
+Twice as far apart the ball is as good, but the box gains 7e-3.
 """
 
 import math
