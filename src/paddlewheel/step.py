@@ -29,6 +29,7 @@ FARTHEST_APART = 2.0  # cells by which neighbours a cell apart may part in a ste
 FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to keep their density
 SHIFT_RATE = 0.5  # part of an error of density that one step mends
 MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
+LEAST_KICK = 0.5  # part of a step that forces act in it, however much longer the last one was
 DEEP = 4.0  # cells in a solid, at which no particle looks for its velocity any more
 HARDLY_OPEN = 0.1  # w of a face whose velocity no particle should get: it is that of a nozzle
 
@@ -89,6 +90,7 @@ class Stepper:
     def _step(self, state, dt) -> tuple[State, StepReport]:
         scene, grid, method = self.scene, self.grid, self.scene.method
         now, number, clock = state.time + dt, state.steps + 1, _Clock()
+        kick = max(1.5 * dt - state.ahead, LEAST_KICK * dt)  # from the middle of the last step to that of the next
         flow, pressure, particles, shift = state.release()
 
         bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt)
@@ -123,37 +125,45 @@ class Stepper:
         del flow
         clock.stop("transfer")
 
-        velocity = self._forced(old, phi, now, dt)
-        bodies = self.bodies.pulled(bodies, now, dt)
+        velocity = self._forced(old, phi, now, kick)
+        bodies = self.bodies.pulled(bodies, now, kick)
         clock.stop("forces")
 
         projection, solves, bodies, boundary = self._projected(
-            velocity, phi, boundary, bodies, now, dt,
+            velocity, phi, boundary, bodies, now, kick,
             start=pressure, surface_pressure=self._surface_pressure(phi, now),
         )  # fmt: skip
         clock.stop("pressure")
 
-        velocity = self._settled(projection.velocity, projection.known, boundary)
+        worst, energy = audit(grid, projection.velocity, phi, self.sources.opened(boundary), scene.density)
+        warnings = self._warnings(stuck, projection)
+        clock.stop("report")
+
+        pressure, known, spread = projection.pressure, projection.known, projection.spread
+        velocity = self._settled(projection.velocity, known, boundary)
+        del projection  # and the velocities it has
         clock.stop("extrapolate")
 
         kept = 0.0 if method.advection == "semi-lagrangian" else method.flip  # markers have the velocity of the flow
         particles = to_particles(grid, particles, velocity, old, kept)
+        del old
         clock.stop("gather")
 
-        excess = np.clip(SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, dt), -MOST_SPREAD, MOST_SPREAD)
-        shift, spread = projection.spread(excess)
-        shift = self._limited(shift, projection.known, boundary)
+        excess = SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, dt)
+        shift, spread_info = spread(np.clip(excess, -MOST_SPREAD, MOST_SPREAD))
+        del spread, excess, crowding  # and the matrix
+        shift = self._limited(shift, known, boundary)
         reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number)
         self.solids.push_out(particles.position, boundary, now, bodies)
         clock.stop("density")
 
-        worst, energy = audit(grid, projection.velocity, phi, self.sources.opened(boundary), scene.density)
         report = StepReport(
             dt, 1, worst, liquid_volume(phi, boundary.phi, grid.h), energy, inflow, outflow,
-            self._warnings(stuck, projection), [*solves, spread], clock.seconds,
+            warnings, [*solves, spread_info], clock.seconds,
         )  # fmt: skip
         clock.stop("report")
-        return State(now, number, velocity, projection.pressure, phi, particles, shift, bodies, contacts), report
+        ahead = state.ahead + kick - dt
+        return State(now, number, velocity, pressure, phi, particles, shift, bodies, contacts, ahead), report
 
     def _threads(self, particles):
         """As many threads as a step of this size is worth."""

@@ -147,20 +147,22 @@ class _Problem:
         seconds |= {"solve": info.seconds, "update": time.perf_counter() - began}
         info = info._replace(seconds=seconds.get("set-up", 0.0) + info.seconds)
         again = partial(self.projection, start=pressure)
-        return Projection(projected, known, pressure, info, seconds, lost, self._spread, again, self.prepared.reply)
-
-    def _spread(self, excess: np.ndarray) -> tuple[Faces, SolveInfo]:
-        grid, regions = self.grid, self.regions
-        rhs = np.float32(grid.h**2) * excess[self.box]
-        rhs = rhs if regions is None else regions._replace(free=np.eye(len(regions.cells))).centred(rhs)
-        psi, info = self.prepared.solve(rhs, tolerance=SPREAD_TOLERANCE, name="density", coupled=False)
-        shift = grid.zeros_faces()
-        known = Faces(*(np.zeros(u.shape, np.bool_) for u in shift))
-        _update(shift, known, shift, self.open, psi, self.ghosted, self.box, 1 / grid.h)
-        return shift, info
+        spread = partial(_spread, grid, self.open, self.box, self.ghosted, regions, self.prepared)
+        return Projection(projected, known, pressure, info, seconds, lost, spread, again, self.prepared.reply)
 
     def _assembled(self, boundary) -> System:
         return _assembled(self.box, self.pressed, self.ghosted, boundary, self.density * self.grid.h / self.dt)
+
+
+def _spread(grid, open, box, ghosted, regions, prepared, excess: np.ndarray) -> tuple[Faces, SolveInfo]:
+    """See Projection. It must not keep the velocities alive that the problem has."""
+    rhs = np.float32(grid.h**2) * excess[box]
+    rhs = rhs if regions is None else regions._replace(free=np.eye(len(regions.cells))).centred(rhs)
+    psi, info = prepared.solve(rhs, tolerance=SPREAD_TOLERANCE, name="density", coupled=False)
+    shift = grid.zeros_faces()
+    known = Faces(*(np.zeros(u.shape, np.bool_) for u in shift))
+    _update(shift, known, shift, open, psi, ghosted, box, 1 / grid.h)
+    return shift, info
 
 
 def assemble(
