@@ -59,7 +59,7 @@ def moments(particles):
 @dimensions
 @advections
 def test_free_fall_is_exact(dimensions, advection):
-    """All of it moves with u₀ + g t. Only the first step knows no better than to go on with the velocity at its start."""
+    """All of it moves with u₀ + g t. Only the first step goes on with the velocity at its start."""
     start = np.array([0.3, 0.1, 0.0 if dimensions == 2 else 0.2])
     simulation = Simulation(scene(dimensions, advection, [Liquid(blob(dimensions), velocity=tuple(start))]))
     h, gravity = simulation.scene.grid.h, np.array(simulation.scene.gravity)
