@@ -29,7 +29,7 @@ FARTHEST_APART = 2.0  # cells by which neighbours a cell apart may part in a ste
 FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to keep their density
 SHIFT_RATE = 0.5  # part of an error of density that one step mends
 MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
-LEAST_KICK = 0.5  # part of a step that forces act in it, however much longer the last one was
+FREE = 0.75  # part of gravity's acceleration above which liquid begins to count as falling freely
 DEEP = 4.0  # cells in a solid, at which no particle looks for its velocity any more
 HARDLY_OPEN = 0.1  # w of a face whose velocity no particle should get: it is that of a nozzle
 
@@ -90,7 +90,6 @@ class Stepper:
     def _step(self, state, dt) -> tuple[State, StepReport]:
         scene, grid, method = self.scene, self.grid, self.scene.method
         now, number, clock = state.time + dt, state.steps + 1, _Clock()
-        kick = max(1.5 * dt - state.ahead, LEAST_KICK * dt)  # from the middle of the last step to that of the next
         flow, pressure, particles, shift = state.release()
 
         bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt)
@@ -125,12 +124,12 @@ class Stepper:
         del flow
         clock.stop("transfer")
 
-        velocity = self._forced(old, phi, now, kick)
-        bodies = self.bodies.pulled(bodies, now, kick)
+        velocity = self._forced(old, phi, now, dt)
+        bodies = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
         projection, solves, bodies, boundary = self._projected(
-            velocity, phi, boundary, bodies, now, kick,
+            velocity, phi, boundary, bodies, now, dt,
             start=pressure, surface_pressure=self._surface_pressure(phi, now),
         )  # fmt: skip
         clock.stop("pressure")
@@ -140,6 +139,7 @@ class Stepper:
         clock.stop("report")
 
         pressure, known, spread = projection.pressure, projection.known, projection.spread
+        falling = self._falling(old, projection.velocity, dt)
         velocity = self._settled(projection.velocity, known, boundary)
         del projection  # and the velocities it has
         clock.stop("extrapolate")
@@ -152,6 +152,9 @@ class Stepper:
         excess = SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, dt)
         shift, spread_info = spread(np.clip(excess, -MOST_SPREAD, MOST_SPREAD))
         del spread, excess, crowding  # and the matrix
+        for way, fall in zip(shift, falling, strict=True):
+            way += fall
+        del falling
         shift = self._limited(shift, known, boundary)
         reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number)
         self.solids.push_out(particles.position, boundary, now, bodies)
@@ -162,8 +165,7 @@ class Stepper:
             warnings, [*solves, spread_info], clock.seconds,
         )  # fmt: skip
         clock.stop("report")
-        ahead = state.ahead + kick - dt
-        return State(now, number, velocity, pressure, phi, particles, shift, bodies, contacts, ahead), report
+        return State(now, number, velocity, pressure, phi, particles, shift, bodies, contacts), report
 
     def _threads(self, particles):
         """As many threads as a step of this size is worth."""
@@ -261,6 +263,21 @@ class Stepper:
             return Coupling(projection, [projection.info], (), boundary)
         air = np.broadcast_to(surface_pressure, self.grid.shape)
         return self.bodies.projected(bodies, boundary, solve, self.sources.opened, air, time, dt)
+
+    def _falling(self, old, velocity, dt) -> list[np.ndarray | float]:
+        """How much farther liquid on a face goes in the next step than its velocity takes it, if it falls freely [m].
+
+        A step that begins with the velocity u moves liquid by u Δt, and what falls by ½ g Δt² too little. To add that
+        where pressure holds against gravity would stir still water.
+        """
+        ways = []
+        for u, v, g in zip(old, velocity, self.scene.gravity, strict=True):
+            if g == 0:
+                ways.append(0.0)
+                continue
+            free = (v - u) * np.float32(1 / ((1 - FREE) * g * dt)) - np.float32(FREE / (1 - FREE))
+            ways.append(np.clip(free, 0, 1, out=free) * np.float32(0.5 * g * dt**2))
+        return ways
 
     def _limited(self, shift, known, boundary) -> Faces:
         """A displacement no farther than particles may go, along solids, and a little beyond the surface."""

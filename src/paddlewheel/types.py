@@ -209,15 +209,13 @@ class State:
 
     time       [s]
     steps      taken so far; what is drawn at random depends on it
-    velocity   [m/s] on faces, float32, also beyond the surface and in solids; like that of particles and bodies, it is
-               that of `ahead` s later
+    velocity   [m/s] on faces, float32, also beyond the surface and in solids
     pressure   [Pa] at centres, float64
     phi        the liquid's level set [m] at centres, float32
     particles  about in the order of their cells
-    shift      [m] on faces, float32: how far the next step moves particles besides, to keep their density
+    shift      [m] on faces, float32: how far the next step moves particles besides, to keep their density and to fall
     bodies     the rigid bodies, in the order of the scene's items
     contacts   what is known of their earlier contacts: arrays by name
-    ahead      [s] half a step, so that what moves with the velocity is where it should be (leapfrog); 0 at the start
     """
 
     time: float
@@ -229,13 +227,12 @@ class State:
     shift: Faces
     bodies: tuple[Body, ...] = ()
     contacts: dict[str, np.ndarray] = field(default_factory=dict)
-    ahead: float = 0.0
 
     def copy(self) -> "State":
         """A state that shares no array with this one."""
         bodies = tuple(Body(*map(np.copy, body)) for body in self.bodies)
         contacts = {name: array.copy() for name, array in self.contacts.items()}
-        return State(self.time, self.steps, *(self._mapped(np.copy)), bodies, contacts, self.ahead)
+        return State(self.time, self.steps, *(self._mapped(np.copy)), bodies, contacts)
 
     def release(self) -> tuple[Faces, np.ndarray, Particles, Faces]:
         """Velocity, pressure, particles and shift, which the state forgets."""
@@ -245,7 +242,7 @@ class State:
 
     def save(self, path) -> None:
         """Write the state to a file (.npz), exactly."""
-        arrays = {"time": np.float64(self.time), "steps": np.int64(self.steps), "ahead": np.float64(self.ahead)}
+        arrays = {"time": np.float64(self.time), "steps": np.int64(self.steps)}
         for name, value in zip(_FIELDS, self._mapped(np.asarray), strict=True):
             parts = value._asdict().items() if isinstance(value, tuple) else [("", value)]
             arrays |= {f"{name}.{part}".rstrip("."): array for part, array in parts}
@@ -266,7 +263,7 @@ class State:
             contacts = {name.removeprefix("contacts."): file[name] for name in file if name.startswith("contacts.")}
             return cls(
                 float(file["time"]), int(file["steps"]), velocity, file["pressure"], file["phi"], particles, shift,
-                bodies, contacts, float(file["ahead"]),
+                bodies, contacts,
             )  # fmt: skip
 
     def _mapped(self, function) -> list:
