@@ -11,6 +11,7 @@ from paddlewheel.bodies import Bodies, Coupling
 from paddlewheel.grid.centroid import open_centroids
 from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
+from paddlewheel.hand import Hands
 from paddlewheel.measure import Solids, liquid_distance, measure
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
@@ -40,6 +41,7 @@ class Stepper:
         self.solids = Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides)
         self.sources = Sources(scene)
         self.bodies = Bodies(scene, self.solids.masses)
+        self.hands = Hands(scene, self.solids.masses)
         self.per_cell = self.sources.per_cell
         self._measured: tuple[np.ndarray, np.ndarray] | None = None
         self._walls: Boundary | None = None
@@ -123,7 +125,7 @@ class Stepper:
 
         projection, solves, bodies, boundary = self._projected(
             velocity, phi, boundary, bodies, now, dt,
-            start=pressure, surface_pressure=self._surface_pressure(phi, now),
+            start=pressure, surface_pressure=self._surface_pressure(phi, now), holds=self.hands.at(now, dt),
         )  # fmt: skip
         clock.stop("pressure")
 
@@ -225,7 +227,9 @@ class Stepper:
         points = self.grid.cell_points().reshape(-1, 3)
         return sum(np.asarray(item.f(points, time), float) for item in items).reshape(phi.shape)
 
-    def _projected(self, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None) -> Coupling:
+    def _projected(
+        self, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None, holds=()
+    ) -> Coupling:
         """The projection, and the bodies and the boundary as they move after it."""
         scene, method = self.scene, self.scene.method
 
@@ -240,7 +244,7 @@ class Stepper:
             projection = solve(boundary)
             return Coupling(projection, [projection.info], (), boundary)
         air = np.broadcast_to(surface_pressure, self.grid.shape)
-        return self.bodies.projected(bodies, boundary, solve, self.sources.opened, air, time, dt)
+        return self.bodies.projected(bodies, boundary, solve, self.sources.opened, air, time, dt, holds)
 
     def _limited(self, shift, known, boundary) -> Faces:
         """A displacement no farther than particles may go, along solids, and a little beyond the surface."""
