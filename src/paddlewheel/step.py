@@ -261,6 +261,7 @@ class Stepper:
         of 0.05, four times as fast. Seen by w that is hardly any energy, but particles see the face as a whole one.
         """
         layers = math.ceil(self.scene.method.cfl) + 2
+        velocity = _without_jets(velocity, boundary)
         velocity = _continued(velocity, known, self._without_slits(boundary), layers, DEEP * self.grid.h)
         self.sources.carry(velocity)
         return velocity
@@ -313,6 +314,21 @@ def _continued(field, known, walls, layers, deepest) -> Faces:
         wide = Faces(*(w | (k & ~near) for k, w, near in zip(known, wide, beside, strict=True)))
     field, reached = extrapolate(field, wide, layers)
     return constrain(field, walls, reached, deepest)
+
+
+def _without_jets(velocity, boundary) -> Faces:
+    """The velocity, the less its own and the more the solids' on faces that are hardly open, the less they are.
+
+    What a body presses out of the last bit of room before a wall is as fast as that is narrow.
+    """
+    result = []
+    for u, w, carried in zip(velocity, boundary.open, boundary.velocity, strict=True):
+        slit = (w > 0) & (w < HARDLY_OPEN)
+        if slit.any():
+            u = u.copy()
+            u[slit] = carried[slit] + (u[slit] - carried[slit]) * w[slit] / np.float32(HARDLY_OPEN)
+        result.append(u)
+    return Faces(*result)
 
 
 def _joined(flow, shift, dt) -> Faces:
