@@ -23,6 +23,7 @@ _ROUND = 0.5 * np.sqrt(3.0)  # cells from a point to its nearest node, at most
 _REACH = 0.01  # cells to both sides over which a slope of the distance is taken
 _TURNS = 24  # at most, to push a particle out
 _BLOCK = 4096  # particles
+_ALIKE = 0.25  # cells by which nodes on one side of a gap may differ in depth
 
 
 class Solids:
@@ -171,8 +172,24 @@ class Solids:
                 filled[a][...] *= given[a][faces[a]]
                 self._leave_sides(near[a], box, a)
             measured.append(BodyFaces(tuple(s.start for s in box), filled, near))
-        boundary = boundary._replace(bodies=tuple(measured), others=others)
+        boundary = boundary._replace(phi=self._with_gaps(boundary, [f[0] for f in found]), bodies=tuple(measured))
+        boundary = boundary._replace(others=others)
         return boundary._replace(velocity=carried(self.grid, boundary, bodies))
+
+    def _with_gaps(self, boundary, boxes) -> np.ndarray:
+        """φ at nodes, positive at some of those around faces that are open although all their nodes are in solids.
+
+        Between nodes in a body and nodes in the wall beside it φ knows of no gap, and particles would not find it. So
+        the nodes least deep are moved into it, as far as makes it as wide as it is; those that come too near the wall
+        are pushed out by the exact distance.
+        """
+        phi = boundary.phi.copy()
+        for box in boxes:
+            for a in range(3):
+                faces = _faces_of(box, a)
+                first, last = (tuple(getattr(s, end) for s in faces) for end in ("start", "stop"))
+                _open_gaps(phi, boundary.phi, boundary.open[a], a, first, last, self.grid.h)
+        return phi
 
     def _leave_sides(self, near, box, axis) -> None:
         """A wall of the domain is nobody's."""
@@ -296,6 +313,25 @@ def _share(given, open, others, wanted):
                 given[n], left = before / wanted[n], 0.0
             open[n] = left
             others[n] *= (1.0 - before) / max(1.0 - left, SMALLEST)
+
+
+@kernel(parallel=False)
+def _open_gaps(out, phi, open, axis, first, last, h):
+    b, c = (axis + 1) % 3, (axis + 2) % 3
+    b0, b1, b2, c0, c1, c2 = int(b == 0), int(b == 1), int(b == 2), int(c == 0), int(c == 1), int(c == 2)
+    for i in range(first[0], last[0]):
+        for j in range(first[1], last[1]):
+            for k in range(first[2], last[2]):
+                if open[i, j, k] > 0.0:
+                    most = phi[i, j, k]
+                    for m in range(1, 4):
+                        p, q = m // 2, m % 2
+                        most = max(most, phi[i + p * b0 + q * c0, j + p * b1 + q * c1, k + p * b2 + q * c2])
+                    for m in range(4 if most <= 0.0 else 0):
+                        p, q = m // 2, m % 2
+                        at = i + p * b0 + q * c0, j + p * b1 + q * c1, k + p * b2 + q * c2
+                        if phi[at] >= most - _ALIKE * h:
+                            out[at] = max(out[at], open[i, j, k] * h)
 
 
 @kernel(parallel=False)

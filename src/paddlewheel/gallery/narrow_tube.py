@@ -1,0 +1,91 @@
+"""B07 figure 5: a box sinks in a tube through gaps half a cell wide, and is pushed up again."""
+
+import numpy as np
+
+from paddlewheel.gallery import common
+from paddlewheel.run import Simulation
+from paddlewheel.scene import Hand, Liquid, Method, RigidBody, Scene, Solid
+from paddlewheel.solids import argument
+from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.shapes import Box, HalfSpace, Shape
+
+caption = (
+    "A heavy box sinks in a tube of water hardly wider than itself, more slowly where the gaps narrow to half a cell; "
+    "then a hand lifts it. Voxels see no gap there, and with them it stops."
+)
+
+LIMITS = common.LIMITS | {
+    "speed below / speed above": 0.7,
+    "mean speed below / slowest": 10.0,
+    "box in the wall / h": 0.02,
+    "lifted, off the path / h": 1.0,
+    "speed below with voxels / speed below": 0.05,
+}
+
+HEIGHT = 1.5  # of the tube [m]
+WIDE, NARROW = 0.6, 0.5  # parts of the height from which on the tube is wide, and up to which it is narrow
+GAPS = (1.5, 0.5)  # on either side of the box, above and below [cells]
+LIFTED, SPEED = 4.0, 0.15  # when the hand begins to lift [s], and how fast [m/s]
+FRAMES = 144  # what a check simulates
+
+
+def scene(
+    cells: int = 64, density: float = 2000.0, advection: str = "flip", weights: str = "area", cfl: float = 5.0
+) -> Scene:
+    """A closed 2-D tube full of water, with so many cells along it; the box has this density [kg/m³]."""
+    h = HEIGHT / argument.positive("narrow-tube", "cells", cells)
+    counts = (2 * max(4, round(cells / 8)), cells, 1)
+    width = counts[0] * h
+    body = RigidBody(box(h, width), density, friction=0.0)  # it is pressed to a wall by the water on its other side
+    return Scene(
+        size=(width, HEIGHT, h),
+        cells=counts,
+        method=Method(advection=advection, weights=weights, cfl=cfl),
+        items=[
+            Liquid(Box((0, 0, -1), (width, HEIGHT, 2))),
+            Solid(wall(h, width)),
+            body,
+            Hand(body, (width / 2, 0.86 * HEIGHT, 0), lambda t: path(t, width)),
+        ],
+    )
+
+
+def box(h: float, width: float) -> Box:
+    """The box at the start [m]: in the wide part, near the top."""
+    side = (2 + GAPS[1]) * h
+    return Box((side, 0.76 * HEIGHT, -1), (width - side, 0.96 * HEIGHT, 2))
+
+
+def wall(h: float, width: float) -> Shape:
+    """What narrows the tube: two cells thick below, and less above, with a ramp between."""
+    thin, thick = (2 + GAPS[1] - gap for gap in GAPS)
+    ramp = HalfSpace((thick * h, NARROW * HEIGHT, 0), ((WIDE - NARROW) * HEIGHT, (thick - thin) * h, 0))
+    left = Box((-1, -1, -1), (thin * h, 3, 2)) | (Box((-1, -1, -1), (thick * h, 3, 2)) & ramp)
+    turned = left.moved(rotate=(0, 0, 1, 0), about=(width / 2, 0, 0))  # half a turn about the axis of the tube
+    return left | turned
+
+
+def path(t: float, width: float) -> tuple[float, float, float] | None:
+    """Where the hand wants the middle of the box [m]: it waits where the box is to have sunk to, and then goes up."""
+    return None if t < LIFTED else (width / 2, 0.2 * HEIGHT + SPEED * (t - LIFTED), 0)
+
+
+def check(simulation: Simulation) -> dict[str, float]:
+    """What must hold of any scene; how the box sinks, with this scene's weights and with voxels, and is lifted."""
+    scene, watch = simulation.scene, common.Watch(simulation)
+    heights, depths, h = [], [], scene.grid.h
+    for frame in watch.run(FRAMES):
+        heights.append(frame.state.bodies[0].position[1])
+        depths.append(depth(scene, frame.state.bodies[0]))
+    heights = np.array(heights)
+    off = abs(heights[-1] - path(simulation.time, scene.size[0])[1])
+    return watch.figures() | {"box in the wall / h": max(depths) / h, "lifted, off the path / h": off / h}
+
+
+def depth(scene: Scene, body) -> float:
+    """How deep a corner of the box is in the wall [m]."""
+    low, high = scene.items[2].shape.bounds()
+    corners = np.array([[x, y, 0.5 * scene.grid.h] for x in (low[0], high[0]) for y in (low[1], high[1])])
+    center = np.array([*(low + high)[:2] / 2, 0.5 * scene.grid.h])
+    at = Pose(orientation=body.orientation).rotation @ (corners - center).T
+    return max(0.0, -float(scene.items[1].shape.distance(at.T + body.position).min()))
