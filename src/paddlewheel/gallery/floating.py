@@ -10,33 +10,32 @@ from paddlewheel.scene import Liquid, Method, RigidBody, Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Cylinder
 
-caption = (
-    "Rafts and a round log of several densities are let go above the water: each comes to float as deep as it must."
-)
+caption = "Rafts and a round log of several densities float, each as deep as Archimedes says."
 
 LIMITS = common.LIMITS | {
     "|height − Archimedes'| / h, mean of the end": 0.25,
-    "tilt of a raft [degrees]": 3.0,
+    "tilt of a raft, degrees": 3.0,
 }
 
 FRAMES, SETTLED = 192, 96  # what a check simulates, and from when on it looks
-WIDTH, LEVEL = 2.4, 0.6  # of the tank, and of the water with the bodies in it [m]
+WIDTH, LEVEL = 2.4, 0.6  # of the tank, and of the water when all bodies float [m]
 RAFTS = {0.2: 0.4, 0.5: 1.0, 0.8: 1.6}  # their density, in that of the liquid, and where along the tank [m]
 SIZE = (0.4, 0.16)  # of a raft [m]
 LOG, RADIUS = 2.1, 0.12  # where it is, and its radius [m]: half as dense as water, so half of it is wet
-LIFT = 0.03  # how far above its draught each body starts [m]
+LIFT = 0.01  # how far above its draught each body starts [m]
 
 
 def scene(cells: int = 96, advection: str = "flip", weights: str = "area", cfl: float = 5.0) -> Scene:
-    """A 2-D tank with three rafts and a log; the water is as much as stands LEVEL high when all of them float."""
+    """A 2-D tank with rafts and a log, a little too high in water that stands LEVEL high when all of them float."""
     h = WIDTH / argument.positive("floating", "cells", cells)
     size = (WIDTH, h * max(1, round(1.0 / h)), h)
     bodies = [RigidBody(Cylinder((LOG, LEVEL + LIFT, -1), (LOG, LEVEL + LIFT, 2), RADIUS), 500.0)]
     for ratio, x in RAFTS.items():
         low = LEVEL + LIFT - ratio * SIZE[1]
         bodies.append(RigidBody(Box((x - SIZE[0] / 2, low, -1), (x + SIZE[0] / 2, low + SIZE[1], 2)), 1000 * ratio))
-    above = LIFT * (SIZE[0] * len(RAFTS) + 2 * RADIUS) / WIDTH  # what the bodies, lifted, do not displace yet
-    water = Liquid(Box((0, 0, -1), (WIDTH, LEVEL - above, 2)))
+    covered = len(RAFTS) * SIZE[0] + 2 * RADIUS  # of the surface
+    lower = LIFT * covered / (WIDTH - covered)  # what is missing under the bodies was taken from the rest
+    water = Liquid(Box((0, 0, -1), (WIDTH, LEVEL - lower, 2)))
     method = Method(advection=advection, weights=weights, cfl=cfl)
     return Scene(size, (cells, round(size[1] / h), 1), method=method, items=[water, *bodies])
 
@@ -53,5 +52,5 @@ def check(simulation: Simulation) -> dict[str, float]:
     off = np.abs(np.mean(heights, axis=0) - exact).max() / simulation.scene.grid.h
     return watch.figures() | {
         "|height − Archimedes'| / h, mean of the end": float(off),
-        "tilt of a raft [degrees]": float(np.degrees(np.abs(np.mean(tilts, axis=0)).max())),
+        "tilt of a raft, degrees": float(np.degrees(np.abs(np.mean(tilts, axis=0)).max())),
     }

@@ -18,7 +18,7 @@ LIMITS = common.LIMITS | {
 }
 
 FRAMES = 240  # what a check simulates: ten seconds
-WALLS = (0.137, 0.463)  # of the tube [m], not where the grid has its lines
+WALLS = (0.15, 0.45)  # of the tube [m]
 PLUG = (0.4, 0.52)  # from where to where it is [m]
 LEVEL = 0.9  # of the water above it [m]
 
