@@ -180,8 +180,8 @@ class Solids:
         """φ at nodes, positive at some of those around faces that are open although all their nodes are in solids.
 
         Between nodes in a body and nodes in the wall beside it φ knows of no gap, and particles would not find it. So
-        the nodes least deep are moved into it, as far as makes it as wide as it is; those that come too near the wall
-        are pushed out by the exact distance.
+        the nodes least deep get half of what is open. Particles then may come into the wall by as much, and are pushed
+        out by the exact distance.
         """
         phi = boundary.phi.copy()
         for box in boxes:
@@ -331,7 +331,7 @@ def _open_gaps(out, phi, open, axis, first, last, h):
                         p, q = m // 2, m % 2
                         at = i + p * b0 + q * c0, j + p * b1 + q * c1, k + p * b2 + q * c2
                         if phi[at] >= most - _ALIKE * h:
-                            out[at] = max(out[at], open[i, j, k] * h)
+                            out[at] = max(out[at], 0.5 * open[i, j, k] * h)
 
 
 @kernel(parallel=False)
