@@ -9,10 +9,12 @@ line in SCENES; the command line, the list and the tests find it there.
 from paddlewheel.gallery import (
     dam_break,
     dam_break_pillar,
+    drag_and_launch,
     filling,
     floating,
     hollow,
     liquid_in_sphere,
+    many_densities,
     narrow_tube,
     paddle_wheel,
     plug,
@@ -38,4 +40,6 @@ SCENES = {
     "floating": floating,
     "plug": plug,
     "narrow-tube": narrow_tube,
+    "many-densities": many_densities,
+    "drag-and-launch": drag_and_launch,
 }

@@ -20,7 +20,8 @@ caption = (
 LIMITS = common.LIMITS | {
     "speed below / speed above": 0.7,
     "1 / cells sunk in any half second": 5.0,
-    "cells sunk in the last half second, with voxels": 0.01,
+    "1 / cells sunk in the last half second, on rails": 5.0,
+    "cells sunk in the last half second, on rails, with voxels": 0.01,
     "box in the wall / h": 0.02,
     "lifted, off the path / h": 1.0,
 }
@@ -33,13 +34,22 @@ FRAMES = 144  # what a check simulates
 
 
 def scene(
-    cells: int = 64, density: float = 2000.0, advection: str = "flip", weights: str = "area", cfl: float = 5.0
+    cells: int = 64,
+    density: float = 2000.0,
+    rails: bool = False,
+    advection: str = "flip",
+    weights: str = "area",
+    cfl: float = 5.0,
 ) -> Scene:
-    """A closed 2-D tube full of water, with so many cells along it; the box has this density [kg/m³]."""
+    """A closed 2-D tube full of water, with so many cells along it; the box has this density [kg/m³].
+
+    On `rails` it stays in the middle, and both gaps are alike.
+    """
     h = HEIGHT / argument.positive("narrow-tube", "cells", cells)
     counts = (2 * max(4, round(cells / 8)), cells, 1)
     width = counts[0] * h
-    body = RigidBody(box(h, width), density, friction=0.0)  # it is pressed to a wall by the water on its other side
+    # no friction: where it leans on a wall the water on its other side presses it there
+    body = RigidBody(box(h, width), density, friction=0.0, locked={"x", "rz"} if rails else frozenset())
     return Scene(
         size=(width, HEIGHT, h),
         cells=counts,
@@ -80,18 +90,26 @@ def check(simulation: Simulation) -> dict[str, float]:
         heights.append(frame.state.bodies[0].position[1])
         deepest = max(deepest, depth(scene, frame.state.bodies[0]))
     half, sinking = round(0.5 * scene.fps), np.array(heights[: round(LIFTED * scene.fps)])
-    voxels = Simulation(replace(scene, method=replace(scene.method, weights="voxel")))
-    stuck = np.array([frame.state.bodies[0].position[1] for frame in voxels.run(len(sinking))])
     h, inside = scene.grid.h, 0.1 * HEIGHT  # half of the box
+    above, below = _speed(sinking, WIDE * HEIGHT + inside), _speed(sinking, 0, NARROW * HEIGHT - inside)
     off = heights[-1] - path(simulation.time, scene.size[0])[1]
     return watch.figures() | {
-        "speed below / speed above": _speed(sinking, 0, NARROW * HEIGHT - inside)
-        / _speed(sinking, WIDE * HEIGHT + inside),
+        "speed below / speed above": below / above,
         "1 / cells sunk in any half second": h / max((sinking[:-half] - sinking[half:]).min(), 1e-9),
-        "cells sunk in the last half second, with voxels": (stuck[-half] - stuck[-1]) / h,
+        "1 / cells sunk in the last half second, on rails": h / max(_sunk_on_rails(scene, half), 1e-9),
+        "cells sunk in the last half second, on rails, with voxels": _sunk_on_rails(scene, half, "voxel") / h,
         "box in the wall / h": deepest / h,
         "lifted, off the path / h": abs(float(off)) / h,
     }
+
+
+def _sunk_on_rails(like: Scene, frames: int, weights: str | None = None) -> float:
+    """How far the box sinks [m] in so many frames before the hand would lift it."""
+    method = like.method if weights is None else replace(like.method, weights=weights)
+    other = scene(like.grid.shape[1], like.items[2].density, rails=True)
+    before = Simulation(replace(other, method=method))
+    heights = [frame.state.bodies[0].position[1] for frame in before.run(round(LIFTED * like.fps))]
+    return float(heights[-1 - frames] - heights[-1])
 
 
 def _speed(heights, low, high=HEIGHT) -> float:
