@@ -347,7 +347,7 @@ def _carry_body(out, filled, near, open, origin, axis, position, velocity, omega
                     u = velocity[axis] + omega[b] * (h * at[c] - position[c]) - omega[c] * (h * at[b] - position[b])
                     if s > 0.0:
                         out[m, n, o] += s / (1.0 - open[m, n, o]) * u
-                    else:
+                    elif open[m, n, o] >= 1.0:  # else others fill it
                         out[m, n, o] = u
 
 
