@@ -275,14 +275,3 @@ def test_liquid_distance(grid):
     assert phi.dtype == np.float32
     assert phi == pytest.approx((BALL | BAR).distance(flat(grid.cell_points())).reshape(grid.shape), abs=1e-6)
     assert liquid_distance(grid, [Solid(FLOOR)]).min() > np.linalg.norm(grid.size)
-
-
-def test_a_face_that_one_body_fills_does_not_carry_the_velocity_of_another_besides():
-    """Two balls close to each other that fall alike: no face moves faster than they do."""
-    grid = pw.Grid.from_size((1, 1, 1), 16)
-    balls = [pw.RigidBody(pw.Sphere((x, 0.52, 0.47), 0.2), 500.0) for x in (0.3, 0.71)]
-    solids = pw.Solids(grid, balls)
-    falling = [body._replace(velocity=np.array([0.0, -1.0, 0.0])) for body in solids.drawn]
-    velocity = solids.measure(0.0, falling).velocity
-    assert velocity.y.min() >= -1 - 1e-6
-    assert velocity.y.max() <= 0
