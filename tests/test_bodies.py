@@ -122,6 +122,20 @@ def test_bodies_that_overlap_are_moved_apart_and_named():
         pw.Simulation(tank(pw.RigidBody(first, 500.0)))
 
 
+def test_a_face_that_one_body_fills_does_not_carry_the_velocity_of_another_besides():
+    """The edge of a box above a slab, falling alike: no face moves faster than they do."""
+    low, half = 0.51 - 0.1 * np.sqrt(2), np.pi / 8
+    edge = pw.Box((0.3, 0.41, 0.3), (0.5, 0.61, 0.7))
+    edge = edge.moved(rotate=(np.cos(half), 0, 0, np.sin(half)), about=(0.4, 0.51, 0.5))
+    slab = pw.Box((0.2, low - 0.2, 0.2), (0.8, low - 0.005, 0.8))
+    for shapes in ((slab, edge), (edge, slab)):
+        solids = pw.Solids(pw.Grid.from_size((1, 1, 1), 16), [pw.RigidBody(shape, 500.0) for shape in shapes])
+        falling = [body._replace(velocity=np.array([0.0, -1.0, 0.0])) for body in solids.drawn]
+        velocity = solids.measure(0.0, falling).velocity
+        assert velocity.y.min() >= -1 - 1e-6
+        assert velocity.y.max() <= 0
+
+
 BOX = pw.Box((0.4, 0.4, -1), (0.6, 0.6, 2))
 
 

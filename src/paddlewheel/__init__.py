@@ -18,7 +18,7 @@ for frame in simulation.run(frames=48):
 from paddlewheel.measure import Solids, liquid_distance
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.run import Frame, Simulation, SolveFailedError
-from paddlewheel.scene import Force, Inflow, Liquid, Method, Outflow, RigidBody, Scene, Solid, SurfacePressure
+from paddlewheel.scene import Force, Hand, Inflow, Liquid, Method, Outflow, RigidBody, Scene, Solid, SurfacePressure
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, HalfSpace, Shape, Sphere, Torus
@@ -39,6 +39,7 @@ __all__ = [
     "Frame",
     "Grid",
     "HalfSpace",
+    "Hand",
     "Inflow",
     "Liquid",
     "Mesh",

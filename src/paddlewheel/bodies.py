@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.hand import gripped
 from paddlewheel.kernel import kernel
 from paddlewheel.measure import carried
 from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, yielding
@@ -45,6 +46,7 @@ class Bodies:
         self._named = [(label(i, item), item) for i, item in enumerate(scene.items) if isinstance(item, RigidBody)]
         self.items = [item for _, item in self._named]
         self._solids = [(label(i, item), item) for i, item in enumerate(scene.items) if isinstance(item, Solid)]
+        self._one_way = np.array([item.one_way for item in self.items], np.bool_)
         self._forces = [item for item in scene.items if isinstance(item, Force)]
         grid = scene.grid
         self._contact = Contact(
@@ -62,15 +64,18 @@ class Bodies:
         """The bodies as they were drawn, but apart: those that overlap are named in a warning."""
         bodies = []
         for item, mass in zip(self.items, self.masses, strict=True):
-            V = np.concatenate([item.velocity, item.angular_velocity])
-            F = self._freedom(item, mass.center)
-            V = F @ np.linalg.lstsq(F, V, rcond=None)[0]  # what a hinge leaves of it
-            bodies.append(Body(np.array(mass.center), np.array([1.0, 0.0, 0.0, 0.0]), V[:3], V[3:]))
+            body = Body(np.array(mass.center), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(3))
+            bodies.append(self._moving(item, body, item.velocity, item.angular_velocity))
         bodies, pairs = self._contact.separate(bodies, self._obstacles(0.0), self.inverses(bodies))
         for first, second in pairs:
             other = "a solid or a side of the domain" if second < 0 else self._named[second][0]
             warnings.warn(f"{self._named[first][0]} overlaps {other} at the start: moved apart", stacklevel=4)
         return tuple(bodies)
+
+    def thrown(self, bodies, which: int, velocity) -> tuple[Body, ...]:
+        """The bodies, one of them with a velocity [m/s], as far as it may have it; its spin stays."""
+        body, item = bodies[which], self.items[which]
+        return (*bodies[:which], self._moving(item, body, velocity, body.angular_velocity), *bodies[which + 1 :])
 
     def moved(
         self, bodies, known: dict[str, np.ndarray], time: float, dt: float
@@ -119,19 +124,20 @@ class Bodies:
         return impulses
 
     def projected(
-        self, bodies, boundary: Boundary, solve, opened, air: np.ndarray, time: float, dt: float
+        self, bodies, boundary: Boundary, solve, opened, air: np.ndarray, time: float, dt: float, holds=()
     ) -> "Coupling":
         """Liquid and bodies after the pressure has acted on both, and what bodies rest on has held them.
 
         solve(boundary, terms) projects the liquid beside solids that move as in a
         boundary; opened(boundary) is that with the sources in it; air is the
-        pressure on the surface [Pa]. Under the pressure alone a body would move
+        pressure on the surface [Pa]; holds are the hands at work. Under the pressure alone a body would move
         into what it rests on, and drag liquid along. So the impulses that hold it
         are found, with the liquid it has to move counted in its mass, and the
         pressure is solved for again until both agree.
         """
         grid, method = self.scene.grid, self.scene.method
-        coupled, V = self.coupled(bodies, boundary), velocities(bodies)
+        V, W = self._held_by_hand(bodies, self._masses(bodies, boundary), holds, dt)
+        coupled = self._seen(bodies, boundary, W)
 
         def carrying(V):
             return boundary._replace(velocity=carried(grid, boundary, with_velocities(bodies, V)))
@@ -145,8 +151,9 @@ class Bodies:
             terms = partial(pressure_rows, coupled, h=grid.h, density=self.scene.density)
         projection = solve(carrying(accelerated(V, coupled, air, grid.h, dt)), terms)
         after, solves = pushed(V, projection), [projection.info]
-        W, impulses = np.array([body.inverse for body in coupled]), np.zeros(V.shape)
-        yielded = W if projection.reply is None else yielding(coupled, projection.reply)
+        yielded, impulses = W, np.zeros(V.shape)
+        if projection.reply is not None:
+            yielded = np.where(self._one_way[:, None, None], W, yielding(coupled, projection.reply))
         for _ in range(RESTS):
             free = after - _times(yielded, impulses)
             found = self.held(bodies, free, yielded, time, dt)
@@ -176,27 +183,57 @@ class Bodies:
 
     def inverses(self, bodies) -> np.ndarray:
         """(n, 6, 6): inverse masses, restricted to the motions each body has."""
-        out = np.zeros((len(self.items), 6, 6))
-        for n, (item, mass, body) in enumerate(zip(self.items, self.masses, bodies, strict=True)):
-            M = rigid.mass_matrix(mass, item.density, body.orientation)
-            out[n] = rigid.restricted_inverse(M, self._freedom(item, body.position))
-        return out
+        parts = zip(self.items, self.masses, bodies, strict=True)
+        return self._restricted(bodies, [rigid.mass_matrix(mass, i.density, b.orientation) for i, mass, b in parts])
 
     def coupled(self, bodies, boundary: Boundary) -> list[Coupled]:
         """The bodies as the pressure sees them."""
-        h, found = self.scene.grid.h, []
-        for item, mass, body, faces in zip(self.items, self.masses, bodies, boundary.bodies, strict=True):
-            M = rigid.mass_matrix(mass, item.density, body.orientation)
+        return self._seen(bodies, boundary, self._restricted(bodies, self._masses(bodies, boundary)))
+
+    def _seen(self, bodies, boundary, W) -> list[Coupled]:
+        """The bodies with these inverse masses, which are zero for the pressure if it does not move them."""
+        W = np.where(self._one_way[:, None, None], 0.0, W)
+        parts = zip(boundary.bodies, bodies, W, strict=True)
+        return [Coupled(faces, body.position, inverse) for faces, body, inverse in parts]
+
+    def _masses(self, bodies, boundary) -> np.ndarray:
+        """(n, 6, 6): masses, those on the grid if the method says so."""
+        h, out = self.scene.grid.h, np.zeros((len(bodies), 6, 6))
+        for n, (item, mass, body) in enumerate(zip(self.items, self.masses, bodies, strict=True)):
+            out[n] = rigid.mass_matrix(mass, item.density, body.orientation)
             if self.scene.method.body_mass == "discrete":
-                measured = np.zeros((6, 6))
+                measured, faces = np.zeros((6, 6)), boundary.bodies[n]
                 for a in range(2 if self.scene.grid.is_2d else 3):
                     _add_mass(measured, faces.filled[a], faces.origin, a, body.position, h)
                 measured *= item.density * h**3
-                if abs(measured[1, 1] - M[1, 1]) <= _WHOLE * M[1, 1]:  # else it is cut off by a side, or squeezed
-                    M = measured
-            W = rigid.restricted_inverse(M, self._freedom(item, body.position))
-            found.append(Coupled(faces, body.position, W))
-        return found
+                # else it is cut off by a side, or squeezed
+                if abs(measured[1, 1] - out[n, 1, 1]) <= _WHOLE * out[n, 1, 1]:
+                    out[n] = measured
+        return out
+
+    def _held_by_hand(self, bodies, M, holds, dt) -> tuple[np.ndarray, np.ndarray]:
+        """Velocities (n, 6) and inverse masses (n, 6, 6) with the hands that hold the bodies."""
+        V, M, pulls = velocities(bodies), M.copy(), {}
+        for hold in holds:
+            n = hold.body
+            before = pulls.get(n, M[n] @ V[n])
+            M[n], pull = gripped(hold, bodies[n], M[n], dt)
+            pulls[n] = before + pull
+        W = self._restricted(bodies, M)
+        for n, momentum in pulls.items():
+            V[n] = W[n] @ momentum
+        return V, W
+
+    def _restricted(self, bodies, M) -> np.ndarray:
+        """Inverses of masses (n, 6, 6) on the motions each body has."""
+        parts = zip(self.items, bodies, M, strict=True)
+        return np.array([rigid.restricted_inverse(m, self._freedom(item, body.position)) for item, body, m in parts])
+
+    def _moving(self, item, body, velocity, angular_velocity) -> Body:
+        """A body at these velocities, or what a hinge leaves of them."""
+        F = self._freedom(item, body.position)
+        V = F @ np.linalg.lstsq(F, np.concatenate([velocity, angular_velocity]), rcond=None)[0]
+        return body._replace(velocity=V[:3], angular_velocity=V[3:])
 
     def _freedom(self, item, position) -> np.ndarray:
         return rigid.freedom(

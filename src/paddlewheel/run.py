@@ -1,12 +1,12 @@
 """A simulation in time: steps, frames, and what to do when a step fails."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.scene import Inflow, Liquid, Scene
+from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene
 from paddlewheel.solids import argument
 from paddlewheel.step import Stepper
 from paddlewheel.types import Boundary, State, StepReport
@@ -86,6 +86,25 @@ class Simulation:
             report = self._advance_to(number / fps)
             _check_state(self.state)
             yield Frame(number, self.time, self.state, report)
+
+    def grab(self, body: int | RigidBody, point: Sequence[float]) -> None:
+        """Take hold of a body at a point of it [m], and keep it there until `drag` or `release`.
+
+        body is its index in `state.bodies`, or the item of the scene.
+        """
+        self._stepper.hands.grab(self.state.bodies, body, point)
+
+    def drag(self, target: Sequence[float]) -> None:
+        """Pull the point that is held to a place [m], in the steps that follow."""
+        self._stepper.hands.drag(target)
+
+    def release(self, velocity: Sequence[float] | None = None) -> None:
+        """Let go: the body moves on as it does, or is thrown with a velocity [m/s]; its spin stays."""
+        if velocity is not None:
+            velocity = argument.vector("release", "velocity", velocity)
+        body = self._stepper.hands.release()
+        if velocity is not None:
+            self.state.bodies = self._stepper.bodies.thrown(self.state.bodies, body, velocity)
 
     def _advance_to(self, end: float) -> StepReport:
         """Steps up to a time [s], which the last one hits exactly; the last two share what is left of it."""

@@ -118,6 +118,7 @@ class RigidBody:
     friction, restitution   where it touches solids and other bodies
     axis, pivot       a hinge: it only turns about the line through `pivot` [m] along `axis`
     locked            motions it does not have: any of x, y, z, and rx, ry, rz, to turn about them
+    one_way           it pushes the liquid as a solid does, and the liquid does not push it
     """
 
     shape: Shape
@@ -129,6 +130,7 @@ class RigidBody:
     axis: tuple[float, float, float] | None = None
     pivot: tuple[float, float, float] | None = None
     locked: frozenset[str] = frozenset()
+    one_way: bool = False
 
     def __post_init__(self):
         _check_shape(self)
@@ -150,6 +152,34 @@ class RigidBody:
         for motion in self.locked:
             argument.choice(name, "locked", motion, MOTIONS)
         object.__setattr__(self, "locked", frozenset(self.locked))
+        if not isinstance(self.one_way, bool):
+            raise ValueError(f"{name}: one_way={self.one_way!r}, expected True or False")
+
+
+@dataclass(frozen=True)
+class Hand:
+    """A hand that holds a body of the scene and leads it.
+
+    body    the RigidBody, as it is in the scene's items
+    point   of the body, as drawn [m]
+    path    f(t) -> where the point should be at time t [m]; None while the hand does not hold it
+    """
+
+    body: RigidBody
+    point: tuple[float, float, float]
+    path: Callable[[float], tuple[float, float, float] | None]
+
+    def __post_init__(self):
+        if not isinstance(self.body, RigidBody):
+            raise ValueError(f"Hand: body={self.body!r}, expected a RigidBody")
+        object.__setattr__(self, "point", argument.vector("Hand", "point", self.point))
+        if not callable(self.path):
+            raise ValueError(f"Hand: path={self.path!r}, expected a function of time")
+
+    def target(self, time: float, name: str = "Hand") -> np.ndarray | None:
+        """The path at a time [s]; errors name the hand by `name`."""
+        found = self.path(time)
+        return None if found is None else np.array(argument.vector(name, f"path({time:.6g})", found))
 
 
 @dataclass(frozen=True)
@@ -218,7 +248,7 @@ class SurfacePressure:
         _check_function(self)
 
 
-Item = Solid | RigidBody | Liquid | Inflow | Outflow | Force | SurfacePressure
+Item = Solid | RigidBody | Hand | Liquid | Inflow | Outflow | Force | SurfacePressure
 
 
 @dataclass(frozen=True)
@@ -262,6 +292,8 @@ class Scene:
         object.__setattr__(self, "items", tuple(self.items))
         for index, item in enumerate(self.items):
             _check_item(index, item, self.grid)
+            if isinstance(item, Hand):
+                _check_hand(label(index, item), item, self.items, self.grid)
         self._check_particles()
 
     @cached_property
@@ -317,6 +349,8 @@ def _check_item(index, item, grid) -> None:
         width = 3 if isinstance(item, Force) else None
         _probe(name, "f", lambda points: item.f(points, 0.0), grid, width)
         return
+    if isinstance(item, Hand):
+        return
     if isinstance(item, Solid) and item.motion is not None:
         item.pose(0.0, name)
         return  # it may still come in
@@ -332,6 +366,16 @@ def _check_body(name, item, grid) -> None:
         raise ValueError(f"{name} has no end: a body needs a mass")
     if grid.is_2d and item.axis is not None and abs(item.axis[2]) != 1:
         raise ValueError(f"{name}: axis={item.axis}, but a two-dimensional scene (nz = 1) turns about z only")
+
+
+def _check_hand(name, item, items, grid) -> None:
+    if not any(other is item.body for other in items):
+        raise ValueError(f"{name}: its body, a {_kind(item.body)}, is none of the scene's items")
+    point = (*item.point[:2], 0.5 * grid.h) if grid.is_2d else item.point
+    away = float(item.body.shape.distance(np.array([point]))[0])
+    if away > grid.h:
+        raise ValueError(f"{name}: point={item.point} is {away:.3g} m beside its body, a {_kind(item.body)}")
+    item.target(0.0, name)
 
 
 def _check_inside(name, item, grid) -> None:

@@ -11,6 +11,7 @@ from paddlewheel.bodies import Bodies, Coupling
 from paddlewheel.grid.centroid import open_centroids
 from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
+from paddlewheel.hand import Hands
 from paddlewheel.kernel import threads_worth
 from paddlewheel.measure import Solids, liquid_distance, measure
 from paddlewheel.physics.advect import move, semi_lagrangian
@@ -42,6 +43,7 @@ class Stepper:
         self.solids = Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides)
         self.sources = Sources(scene)
         self.bodies = Bodies(scene, self.solids.masses, self.solids.body_shapes)
+        self.hands = Hands(scene, self.solids.masses)
         self.per_cell = self.sources.per_cell
         self._measured: tuple[np.ndarray, np.ndarray] | None = None
         self._walls: Boundary | None = None
@@ -130,7 +132,7 @@ class Stepper:
 
         projection, solves, bodies, boundary = self._projected(
             velocity, phi, boundary, bodies, now, dt,
-            start=pressure, surface_pressure=self._surface_pressure(phi, now),
+            start=pressure, surface_pressure=self._surface_pressure(phi, now), holds=self.hands.at(now, dt),
         )  # fmt: skip
         clock.stop("pressure")
 
@@ -247,7 +249,9 @@ class Stepper:
         points = self.grid.cell_points().reshape(-1, 3)
         return sum(np.asarray(item.f(points, time), float) for item in items).reshape(phi.shape)
 
-    def _projected(self, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None) -> Coupling:
+    def _projected(
+        self, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None, holds=()
+    ) -> Coupling:
         """The projection, and the bodies and the boundary as they move after it."""
         scene, method = self.scene, self.scene.method
 
@@ -262,7 +266,7 @@ class Stepper:
             projection = solve(boundary)
             return Coupling(projection, [projection.info], (), boundary)
         air = np.broadcast_to(surface_pressure, self.grid.shape)
-        return self.bodies.projected(bodies, boundary, solve, self.sources.opened, air, time, dt)
+        return self.bodies.projected(bodies, boundary, solve, self.sources.opened, air, time, dt, holds)
 
     def _falling(self, old, velocity, dt) -> list[np.ndarray | float]:
         """How much farther liquid on a face goes in the next step than its velocity takes it, if it falls freely [m].
@@ -294,6 +298,8 @@ class Stepper:
         of 0.05, four times as fast. Seen by w that is hardly any energy, but particles see the face as a whole one.
         """
         layers = math.ceil(self.scene.method.cfl) + 2
+        if self.solids.moving:
+            velocity = _without_jets(velocity, boundary)
         velocity = _continued(velocity, known, self._without_slits(boundary), layers, DEEP * self.grid.h)
         self.sources.carry(velocity)
         return velocity
@@ -346,6 +352,21 @@ def _continued(field, known, walls, layers, deepest) -> Faces:
         wide = Faces(*(w | (k & ~near) for k, w, near in zip(known, wide, beside, strict=True)))
     field, reached = extrapolate(field, wide, layers)
     return constrain(field, walls, reached, deepest)
+
+
+def _without_jets(velocity, boundary) -> Faces:
+    """The velocity, the less its own and the more the solids' on faces that are hardly open, the less they are.
+
+    What a body presses out of the last bit of room before a wall is as fast as that is narrow.
+    """
+    result = []
+    for u, w, carried in zip(velocity, boundary.open, boundary.velocity, strict=True):
+        slit = (w > 0) & (w < HARDLY_OPEN)
+        if slit.any():
+            u = u.copy()
+            u[slit] = carried[slit] + (u[slit] - carried[slit]) * w[slit] / np.float32(HARDLY_OPEN)
+        result.append(u)
+    return Faces(*result)
 
 
 def _joined(flow, shift, dt) -> Faces:

@@ -9,6 +9,8 @@ from paddlewheel.kernel import kernel, prange, threads_worth
 from paddlewheel.measure.lattice import at_half_nodes, box_around, faces_of, hull, to_faces, unite
 from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid
 
+_ALIKE = 0.25  # cells by which nodes on one side of a gap may differ in depth
+
 
 def with_bodies(grid: Grid, boundary: Boundary, shapes, bodies: Sequence[Body], weights: str, open_sides) -> Boundary:
     """The boundary with the rigid bodies in it, each in its share of every face; `shapes` are theirs, where they are.
@@ -20,7 +22,8 @@ def with_bodies(grid: Grid, boundary: Boundary, shapes, bodies: Sequence[Body], 
     phi, found = boundary.phi, [_filled(grid, boundary.phi, shape, weights) for shape in shapes]
     _share_out(boundary, [(box, filled) for box, filled, _ in found if filled])
     measured = [_body_faces(grid, phi, *each, open_sides) for each in found]
-    boundary = boundary._replace(bodies=tuple(measured), others=boundary.velocity)
+    phi = _with_gaps(grid, boundary, [box for box, filled, _ in found if filled])
+    boundary = boundary._replace(phi=phi, bodies=tuple(measured), others=boundary.velocity)
     return boundary._replace(velocity=carried(grid, boundary, bodies))
 
 
@@ -88,6 +91,22 @@ def _body_faces(grid, phi, box, filled, within, open_sides) -> BodyFaces:
     return BodyFaces(tuple(s.start for s in box), filled, near)
 
 
+def _with_gaps(grid, boundary, boxes) -> np.ndarray:
+    """φ at nodes, positive at some of those around faces that are open although all their nodes are in solids.
+
+    Between nodes in a body and nodes in the wall beside it φ knows of no gap, and particles would not find it. So
+    the nodes least deep get half of what is open. Particles then may come into the wall by as much, and are pushed
+    out by the exact distance.
+    """
+    phi = boundary.phi.copy()
+    for box in boxes:
+        for a in range(3):
+            faces = faces_of(box, a)
+            first, last = (tuple(getattr(s, end) for s in faces) for end in ("start", "stop"))
+            _open_gaps(phi, boundary.phi, boundary.open[a], a, first, last, grid.h)
+    return phi
+
+
 def _leave_sides(grid, near, box, axis, open_sides) -> None:
     """A wall of the domain is nobody's."""
     view = np.moveaxis(near, axis, 0)
@@ -114,6 +133,25 @@ def _share(given, open, others, wanted):
 
 
 @kernel(parallel=False)
+def _open_gaps(out, phi, open, axis, first, last, h):
+    b, c = (axis + 1) % 3, (axis + 2) % 3
+    b0, b1, b2, c0, c1, c2 = int(b == 0), int(b == 1), int(b == 2), int(c == 0), int(c == 1), int(c == 2)
+    for i in range(first[0], last[0]):
+        for j in range(first[1], last[1]):
+            for k in range(first[2], last[2]):
+                if open[i, j, k] > 0.0:
+                    most = phi[i, j, k]
+                    for m in range(1, 4):
+                        p, q = m // 2, m % 2
+                        most = max(most, phi[i + p * b0 + q * c0, j + p * b1 + q * c1, k + p * b2 + q * c2])
+                    for m in range(4 if most <= 0.0 else 0):
+                        p, q = m // 2, m % 2
+                        at = i + p * b0 + q * c0, j + p * b1 + q * c1, k + p * b2 + q * c2
+                        if phi[at] >= most - _ALIKE * h:
+                            out[at] = max(out[at], 0.5 * open[i, j, k] * h)
+
+
+@kernel(parallel=False)
 def _carry_body(out, filled, near, open, origin, axis, position, velocity, omega, h):
     b, c = (axis + 1) % 3, (axis + 2) % 3
     for i in range(filled.shape[0]):
@@ -126,5 +164,5 @@ def _carry_body(out, filled, near, open, origin, axis, position, velocity, omega
                     u = velocity[axis] + omega[b] * (h * at[c] - position[c]) - omega[c] * (h * at[b] - position[b])
                     if s > 0.0:
                         out[m, n, o] += s / (1.0 - open[m, n, o]) * u
-                    else:
+                    elif open[m, n, o] >= 1.0:  # else others fill it
                         out[m, n, o] = u

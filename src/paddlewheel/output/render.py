@@ -19,6 +19,7 @@ SIZE = (1280, 720)  # pixels of a 3-D picture, and at most of a 2-D one
 _DPI = 120
 _EMPTY = "#f4f6f8"
 _WATER = "#2f86c1"
+_CLEAR = 0.45
 _LOOK = np.array([-0.42, -0.36, -1.0])  # the direction in which the camera looks
 
 
@@ -99,6 +100,7 @@ def _draw_space(path, scene, solid, state) -> None:
         phi = np.pad(np.maximum(state.phi, -_to_cells(solid) - 0.5 * grid.h), 1, mode="edge")
         _close(phi)
         style = {"smooth_shading": True, "specular": 0.7, "specular_power": 25, "ambient": 0.1}
+        style["opacity"] = _CLEAR if state.bodies else 1.0  # bodies are also under water
         _add_surface(pyvista, plotter, phi, (-0.5 * grid.h,) * 3, grid.h, color=_WATER, **style)
         _aim(plotter, grid.size)
         plotter.add_text(f"{state.time:.2f} s", position="upper_right", font_size=11, color=SURFACE_COLOUR)
