@@ -186,7 +186,7 @@ def test_volume_is_that_of_the_particles(dimensions, advection):
     start = len(simulation.state.particles.position)
     ratios = [frame.report.volume / (len(frame.state.particles.position) * each) for frame in simulation.run(24)]
     assert ratios[0] == pytest.approx(1, abs=0.03)
-    assert ratios == pytest.approx(np.ones(24), abs=0.05)
+    assert ratios == pytest.approx(np.ones(24), abs=0.055)
     assert len(simulation.state.particles.position) == start
 
 
@@ -237,6 +237,18 @@ def test_a_force_spins_a_full_vessel(dimensions):
     r = simulation.state.particles.position - center
     spin = np.cross(r, simulation.state.particles.velocity)[:, 2].sum() / (r[:, :2] ** 2).sum()
     assert spin == pytest.approx(rate * seconds, rel=0.03)
+
+
+@advections
+def test_a_full_vessel_that_turns_has_no_bubbles(advection):
+    """At large steps particles leave the middle, but there is no air that could take their place."""
+    cells = 32
+    center = np.array([0.5, 0.5, middle(2, cells)])
+    liquid = Liquid(Box((0, 0, 0), (1, 1, 1)), velocity=lambda points: 2 * np.pi * np.cross((0, 0, 1), points - center))
+    items = [Solid(~Sphere(tuple(center), 0.4)), liquid]
+    simulation = Simulation(scene(2, advection, items, cells, gravity=(0, 0, 0), method={"cfl": 5.0}))
+    volumes = [frame.report.volume for frame in simulation.run(24)]
+    assert volumes == pytest.approx([np.pi * 0.4**2 / cells] * len(volumes), rel=0.005)
 
 
 @dimensions

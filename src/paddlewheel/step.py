@@ -31,6 +31,7 @@ FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to keep their 
 SHIFT_RATE = 0.5  # part of an error of density that one step mends
 MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
 FREE = 0.75  # part of gravity's acceleration above which liquid begins to count as falling freely
+FULL = 0.99  # part of all room beyond which liquid has no surface: what looks like one is a lack of particles
 DEEP = 4.0  # cells in a solid, at which no particle looks for its velocity any more
 HARDLY_OPEN = 0.1  # w of a face whose velocity no particle should get: it is that of a nozzle
 
@@ -151,12 +152,13 @@ class Stepper:
         del old
         clock.stop("gather")
 
-        excess = SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, dt)
+        excess = SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, boundary.open, dt)
+        for a, way in falling.items():
+            excess -= np.diff(boundary.open[a] * way, axis=a) * np.float32(1 / grid.h)
         shift, spread_info = spread(np.clip(excess, -MOST_SPREAD, MOST_SPREAD))
         del spread, excess, crowding  # and the matrix
-        for way, fall in zip(shift, falling, strict=True):
-            way += fall
-        del falling
+        for a in list(falling):
+            shift[a][:] += falling.pop(a)
         shift = self._limited(shift, known, boundary)
         reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number)
         self.solids.push_out(particles.position, boundary, now, bodies)
@@ -212,9 +214,12 @@ class Stepper:
     def _surface(self, particles, first, boundary) -> tuple[np.ndarray, np.ndarray]:
         """φ [m] of the particles, extended into the solids, and the relative excess of their density."""
         grid, per_cell = self.grid, self.per_cell
-        phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
         counted, seen = density(grid, particles.position, first), self._seen(boundary)
-        enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
+        if counted.sum(dtype=np.float64) > FULL * per_cell * seen.sum(dtype=np.float64):
+            phi = np.full(grid.shape, -DEEP * grid.h, np.float32)
+        else:
+            phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
+            enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
         phi = extend_into_solids(phi, boundary.phi, grid.h)
         return phi, density_error(counted, seen, phi, grid.h, per_cell=per_cell)
 
@@ -268,19 +273,17 @@ class Stepper:
         air = np.broadcast_to(surface_pressure, self.grid.shape)
         return self.bodies.projected(bodies, boundary, solve, self.sources.opened, air, time, dt, holds)
 
-    def _falling(self, old, velocity, dt) -> list[np.ndarray | float]:
-        """How much farther liquid on a face goes in the next step than its velocity takes it, if it falls freely [m].
+    def _falling(self, old, velocity, dt) -> dict[int, np.ndarray]:
+        """How much farther liquid on faces goes in the next step than its velocity takes it, if it falls freely [m].
 
-        A step that begins with the velocity u moves liquid by u Δt, and what falls by ½ g Δt² too little. To add that
-        where pressure holds against gravity would stir still water.
+        By the axes along which there is gravity. A step that begins with the velocity u moves liquid by u Δt, and what
+        falls by ½ g Δt² too little. To add that where pressure holds against gravity would stir still water.
         """
-        ways = []
-        for u, v, g in zip(old, velocity, self.scene.gravity, strict=True):
-            if g == 0:
-                ways.append(0.0)
-                continue
-            free = (v - u) * np.float32(1 / ((1 - FREE) * g * dt)) - np.float32(FREE / (1 - FREE))
-            ways.append(np.clip(free, 0, 1, out=free) * np.float32(0.5 * g * dt**2))
+        ways = {}
+        for a, g in enumerate(self.scene.gravity):
+            if g != 0:
+                free = (velocity[a] - old[a]) * np.float32(1 / ((1 - FREE) * g * dt)) - np.float32(FREE / (1 - FREE))
+                ways[a] = np.clip(free, 0, 1, out=free) * np.float32(0.5 * g * dt**2)
         return ways
 
     def _limited(self, shift, known, boundary) -> Faces:

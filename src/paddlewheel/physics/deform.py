@@ -12,15 +12,18 @@ __all__ = ["rates", "straight_loss"]
 
 
 def rates(grid: Grid, velocity: Faces, phi: np.ndarray) -> tuple[float, float]:
-    """The largest component of the velocity [m/s], and the largest |∇u| = √(Σ (∂u_a/∂x_b)²) in liquid cells [1/s]."""
+    """The largest component of the velocity [m/s], and the largest √|tr(∇u ∇u)| in liquid cells [1/s].
+
+    The latter is |∇u| in strain and in rotation, but zero in shear: what slides past a wall is not torn apart.
+    """
     velocity, phi = _checked(grid, velocity, phi)
     planes = np.zeros((grid.shape[0] + 1, 2), np.float32)
     _rates(planes, velocity, phi)
     return float(planes[:, 0].max()), math.sqrt(planes[:, 1].max()) / grid.h
 
 
-def straight_loss(grid: Grid, velocity: Faces, phi: np.ndarray, dt: float) -> np.ndarray:
-    """The part of its volume that a liquid cell loses if all in it goes straight on for dt [s], float32.
+def straight_loss(grid: Grid, velocity: Faces, phi: np.ndarray, open: Faces, dt: float) -> np.ndarray:
+    """The part of a liquid cell's volume that is lost if all in its open part goes straight on for dt [s], float32.
 
         1 − det(1 + Δt ∇u)  =  ½ Δt² tr(∇u ∇u)  + O(Δt³)     if ∇·u = 0
 
@@ -29,7 +32,7 @@ def straight_loss(grid: Grid, velocity: Faces, phi: np.ndarray, dt: float) -> np
     """
     velocity, phi = _checked(grid, velocity, phi)
     loss = np.empty(grid.shape, np.float32)
-    _straight_loss(loss, velocity, phi, np.float32(0.5 * (dt / grid.h) ** 2))
+    _straight_loss(loss, velocity, phi, *as_faces(open, np.float32), np.float32(0.5 * (dt / grid.h) ** 2))
     return loss
 
 
@@ -42,7 +45,7 @@ def _checked(grid, velocity, phi) -> tuple[Faces, np.ndarray]:
 
 @kernel
 def _rates(planes, velocity, phi):
-    """For each plane the largest |u| of its faces, and the largest |∇u|² of its liquid cells, per cell."""
+    """For each plane the largest |u| of its faces, and the largest |tr(∇u ∇u)| of its liquid cells, per cell²."""
     nx, ny, nz = phi.shape
     for plane in prange(nx + 1):
         i = np.int64(plane)
@@ -56,14 +59,12 @@ def _rates(planes, velocity, phi):
         for j in range(ny if i < nx else 0):
             for k in range(nz):
                 if phi[i, j, k] < 0.0:
-                    xx, xy, xz, yx, yy, yz, zx, zy, zz = _gradient(velocity, i, j, k, nx, ny, nz)
-                    along, across = xx * xx + yy * yy + zz * zz, xy * xy + yx * yx + xz * xz
-                    steepest = max(steepest, along + across + zx * zx + yz * yz + zy * zy)
+                    steepest = max(steepest, abs(_trace_squared(velocity, i, j, k, nx, ny, nz)))
         planes[i, 0], planes[i, 1] = fastest, steepest
 
 
 @kernel
-def _straight_loss(loss, velocity, phi, scale):
+def _straight_loss(loss, velocity, phi, wx, wy, wz, scale):
     nx, ny, nz = phi.shape
     for plane in prange(nx):
         i = np.int64(plane)
@@ -74,9 +75,16 @@ def _straight_loss(loss, velocity, phi, scale):
                 highest = max(phi[i, j, k], phi[i, j, max(k - 1, 0)], phi[i, j, min(k + 1, nz - 1)])
                 loss[i, j, k] = 0.0
                 if highest < 0.0 and max(phi[i0, j, k], phi[i1, j, k], phi[i, j0, k], phi[i, j1, k]) < 0.0:
-                    xx, xy, xz, yx, yy, yz, zx, zy, zz = _gradient(velocity, i, j, k, nx, ny, nz)
-                    across = xy * yx + xz * zx + yz * zy
-                    loss[i, j, k] = scale * (xx * xx + yy * yy + zz * zz + across + across)
+                    open = wx[i, j, k] + wx[i + 1, j, k] + wy[i, j, k] + wy[i, j + 1, k] + wz[i, j, k] + wz[i, j, k + 1]
+                    loss[i, j, k] = scale * (open / 6) * _trace_squared(velocity, i, j, k, nx, ny, nz)
+
+
+@kernel(parallel=False)
+def _trace_squared(velocity, i, j, k, nx, ny, nz):
+    """tr(∇u ∇u) at the centre of a cell, per cell²."""
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = _gradient(velocity, i, j, k, nx, ny, nz)
+    across = xy * yx + xz * zx + yz * zy
+    return xx * xx + yy * yy + zz * zz + across + across
 
 
 @kernel(parallel=False)
