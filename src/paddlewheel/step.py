@@ -71,16 +71,18 @@ class Stepper:
     def limit(self, state: State) -> float:
         """The largest step [s].
 
-        The fastest liquid or solid crosses `cfl` cells, what is a cell apart parts
-        by FARTHEST_APART, and waves stay stable.
+        The fastest liquid or solid crosses `cfl` cells, and if there is a surface,
+        what is a cell apart parts by FARTHEST_APART, and waves stay stable.
         """
         with self._threads(state.particles):
             fastest, steepest = rates(self.grid, state.velocity, state.phi)
         if self.solids.moving:
             scripted = self.solids.fastest(state.time)
             fastest = max(fastest, scripted, self.bodies.fastest(state.bodies))
-        g = math.hypot(*self.scene.gravity)
         limits = [self.scene.method.cfl * self.grid.h / fastest] if fastest else []
+        if state.phi.max() < 0:
+            return min(limits, default=math.inf)
+        g = math.hypot(*self.scene.gravity)
         limits += [FARTHEST_APART / steepest] if steepest else []
         limits += [WAVES * math.sqrt(self.grid.h / g)] if g else []
         return min(limits, default=math.inf)

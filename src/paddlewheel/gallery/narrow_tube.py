@@ -18,7 +18,7 @@ caption = (
 )
 
 LIMITS = common.LIMITS | {
-    "speed below / speed above": 0.7,
+    "speed below / speed above": 0.8,
     "1 / cells sunk in any half second": 5.0,
     "1 / cells sunk in the last half second, on rails": 5.0,
     "cells sunk in the last half second, on rails, with voxels": 0.01,
