@@ -93,7 +93,6 @@ def _touched(body, origin, unknown, h) -> tuple[np.ndarray, np.ndarray]:
 def _columns(cell, J, sx, sy, sz, first, origin, unknown, center, h):
     """J of each cell: what its pressure does through its six faces,  ± h² s j."""
     count = 0
-    column = np.empty(6)
     for i in range(sy.shape[0]):
         m = i + first[0] - origin[0]
         for j in range(sx.shape[1]):
@@ -111,9 +110,8 @@ def _columns(cell, J, sx, sy, sz, first, origin, unknown, center, h):
                 fz = h * h * (np.float64(sz[i, j, k + 1]) - sz[i, j, k])
                 if fx != 0.0 or fy != 0.0 or fz != 0.0:
                     # a force along an axis acts on the faces across it, at the same other two coordinates
-                    column[0], column[1], column[2] = fx, fy, fz
-                    column[3], column[4], column[5] = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
+                    J[count, 0], J[count, 1], J[count, 2] = fx, fy, fz
+                    J[count, 3], J[count, 4], J[count, 5] = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
                     cell[count] = (m * unknown.shape[1] + n) * unknown.shape[2] + o
-                    J[count] = column
                     count += 1
     return count

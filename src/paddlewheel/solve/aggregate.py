@@ -357,14 +357,15 @@ def _number_nodes(parent, order, groups, cell, extra, reds, n):
     for at in range(order.shape[0]):
         node = order[at]
         if parent[node] == node:
-            c = cell[node] >> 1
-            if (c[0] + c[1] + c[2]) & 1:
+            ci, cj, ck = cell[node, 0] >> 1, cell[node, 1] >> 1, cell[node, 2] >> 1
+            if (ci + cj + ck) & 1:
                 number[node] = black
                 black += 1
             else:
                 number[node] = red
                 red += 1
-            coarse[number[node]] = c
+            p = number[node]
+            coarse[p, 0], coarse[p, 1], coarse[p, 2] = ci, cj, ck
     for at in range(order.shape[0]):
         node = order[at]
         parent[node] = number[parent[node]]

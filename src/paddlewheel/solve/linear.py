@@ -12,6 +12,7 @@ from paddlewheel.solve.mic import IncompleteCholesky
 from paddlewheel.solve.multigrid import Multigrid
 from paddlewheel.solve.packed import pack, pack_field, unpack_field
 from paddlewheel.solve.regions import Regions
+from paddlewheel.solve.response import response
 from paddlewheel.solve.system import System, oriented
 from paddlewheel.types import SolveInfo
 
@@ -46,7 +47,8 @@ class Prepared:
             if system.rows is not None and system.rows.count:
                 closed = {} if regions is None else {"label": regions.label, "regions": len(regions.cells)}
                 terms = LowRank(system.rows, self._packed.layout, **closed)
-                self._coupled = terms.added_to(self._apply), terms.corrected(self._precondition)
+                seen = response(self._precondition, system.rows) if solver == "multigrid" else None
+                self._coupled = terms.added_to(self._apply), terms.corrected(self._precondition, seen)
                 self.reply = terms.reply
         self.seconds = time.perf_counter() - began
 

@@ -95,9 +95,10 @@ class LowRank:
 
         return both
 
-    def corrected(self, precondition: Precondition) -> Precondition:
-        """The preconditioner of A + RᵀR from that of A."""
-        self.reply = np.linalg.inv(np.eye(self._rows.count) + self._seen_through(precondition))
+    def corrected(self, precondition: Precondition, seen: np.ndarray | None = None) -> Precondition:
+        """The preconditioner of A + RᵀR from that of A, B; `seen` is R B Rᵀ, found row by row if it is not known."""
+        seen = self._seen_through(precondition) if seen is None else seen
+        self.reply = np.linalg.inv(np.eye(self._rows.count) + seen)
         rest = self._layout.zeros(np.float32)
 
         def woodbury(z, r):

@@ -185,44 +185,52 @@ def _cycle(z, r, inverse, lower, node, coarse, rows, blocks, starts, width):
 
 @kernel(parallel=False)
 def _coarse_cycle(coarse):
-    """x = V(b) on the graph levels."""
-    levels = coarse.levels
+    """x = V(b) on the graph levels: down to the last, and up again.
+
+    Whether it goes up is a variable, not a constant: Numba would compile all it calls twice.
+    """
+    levels, x, parent = coarse.levels, coarse.x, coarse.parent
     deepest = levels.shape[0] - 1
-    for level in range(levels.shape[0]):
-        first, black, end = levels[level]
-        if level > 0:
-            _restrict(coarse, first, end, levels[level - 1, 1])
-        for n in range(first, end):
-            coarse.x[n] = 0.0
+    for station in range(2 * deepest + 1):
+        upward = station > deepest
+        level = 2 * deepest - station if upward else station
+        first, black, end = levels[level, 0], levels[level, 1], levels[level, 2]
+        if upward:
+            for n in range(first, black):
+                if parent[n] >= 0:
+                    x[n] += x[parent[n]]
+        else:
+            if level > 0:
+                _restrict(coarse, first, end, levels[level - 1, 1])
+            for n in range(first, end):
+                x[n] = 0.0
         if level < deepest:
-            for _ in range(SMOOTHING):
-                _relax_level(coarse, first, black, False)
-                _relax_level(coarse, black, end, False)
-    first, black, end = levels[deepest]
-    for n in range(first, end):
-        coarse.x[n] = coarse.b[n] * coarse.inverse[n]
-    for m in range(coarse.dense.shape[0]):
-        total = 0.0
-        for n in range(coarse.dense.shape[0]):
-            total += coarse.dense_inverse[m, n] * coarse.b[coarse.dense[n]]
-        coarse.x[coarse.dense[m]] = total
-    for level in range(deepest - 1, -1, -1):
-        first, black, end = levels[level]
-        for n in range(first, black):
-            if coarse.parent[n] >= 0:
-                coarse.x[n] += coarse.x[coarse.parent[n]]
-        for _ in range(SMOOTHING):
-            _relax_level(coarse, black, end, True)
-            _relax_level(coarse, first, black, True)
+            _smooth(coarse, first, black, end, upward)
+        else:
+            _solve_last(x, coarse.b, coarse.inverse, first, coarse.dense, coarse.dense_inverse)
 
 
 @kernel(parallel=False)
-def _relax_level(coarse, first, end, backward):
-    """Gauss–Seidel over nodes of one colour, on all threads where there are enough of them."""
-    if end - first > FEW:
-        _relax_shared(coarse, first, end, backward)
-    else:
-        _relax_nodes(coarse, first, end, backward)
+def _solve_last(x, b, inverse, first, dense, dense_inverse):
+    """x on the last level, exactly: each node without edges by itself, the rest by their inverse."""
+    for n in range(first, x.shape[0]):
+        x[n] = b[n] * inverse[n]
+    for m in range(dense.shape[0]):
+        total = 0.0
+        for n in range(dense.shape[0]):
+            total += dense_inverse[m, n] * b[dense[n]]
+        x[dense[m]] = total
+
+
+@kernel(parallel=False)
+def _smooth(coarse, first, black, end, upward):
+    """Sweeps over a level, red before black, or in reverse; on all threads where there are enough nodes."""
+    for half in range(2 * SMOOTHING):
+        low, high = (black, end) if (half & 1) != upward else (first, black)
+        if high - low > FEW:
+            _relax_shared(coarse, low, high, upward)
+        else:
+            _relax_nodes(coarse, low, high, upward)
 
 
 @kernel
@@ -282,14 +290,14 @@ def _relax(x, b, inverse, lower, rows, blocks, starts, colour):
                 _relax_plain_row(x[colour], x[other], b[colour], inverse[colour], rows[r], hop)
             else:
                 _relax_row(
-                    x[colour], rows[r, START] + rows[r, FIRST], x[other], b[colour], inverse[colour],
+                    x[colour][rows[r, START] + rows[r, FIRST] :], x[other], b[colour], inverse[colour],
                     lower[0, colour], lower[1, colour], lower[2, colour],
                     lower[0, other], lower[1, other], lower[2, other], rows[r], hop,
                 )  # fmt: skip
 
 
 @kernel(parallel=False)
-def _relax_row(out, out_start, y, b, inverse, c0, c1, c2, d0, d1, d2, row, hop):
+def _relax_row(out, y, b, inverse, c0, c1, c2, d0, d1, d2, row, hop):
     """One row of one colour, into `out`: y is the other colour; c and d are their lower couplings."""
     first, count = row[FIRST], row[LAST] - row[FIRST]
     start, below_i, above_i = row[START] + first, row[BELOW_I] + first, row[ABOVE_I] + first
@@ -301,7 +309,7 @@ def _relax_row(out, out_start, y, b, inverse, c0, c1, c2, d0, d1, d2, row, hop):
         t = b[at] + c0[at] * y[bi] + d0[ai] * y[ai]
         t += c1[at] * y[bj] + d1[aj] * y[aj]
         t += c2[at] * y[ak - np.uint64(1)] + d2[ak] * y[ak]
-        out[np.uint64(out_start + n)] = t * inverse[at]
+        out[n] = t * inverse[at]
 
 
 @kernel(parallel=False)
@@ -326,7 +334,7 @@ def _restrict_cells(coarse_b, x, b, inverse, lower, node, rows, blocks, starts, 
         relaxed = np.empty(width, np.float32)
         for r in range(blocks[block], blocks[block + 1]):
             _relax_row(
-                relaxed, 0, x[1], b[0], inverse[0], lower[0, 0], lower[1, 0], lower[2, 0],
+                relaxed, x[1], b[0], inverse[0], lower[0, 0], lower[1, 0], lower[2, 0],
                 lower[0, 1], lower[1, 1], lower[2, 1], rows[r], shift(rows[r], 0),
             )  # fmt: skip
             for m in range(rows[r, FIRST], rows[r, LAST]):

@@ -1,0 +1,357 @@
+"""What pushes on some cells do to each other through a V-cycle B:  R B Rᵀ, without a V-cycle for each row of R.
+
+Let a and b be two rows, x(a) what SMOOTHING sweeps make of a from zero, r(a)
+what they leave of it, and g(a) the sum of that over each coarse node. The
+sweeps on the way up are those on the way down, transposed, so
+
+    a · B b = x(a) · b + r(a) · x(b) + g(a) · B_c g(b)
+
+with the coarse levels' own cycle B_c. Sweeps reach no farther than a cell for
+each colour they go through: x and r are found in the neighbourhood of a term,
+for all its rows at once. Only the coarse levels are gone through as a whole,
+for LANES rows at once.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.kernel import kernel, prange
+from paddlewheel.solve.multigrid import SMOOTHING, UNROLLED, Multigrid
+from paddlewheel.solve.packed import place
+from paddlewheel.solve.system import Rows
+
+REACH = 2 * SMOOTHING  # cells from a term's own to where its sweeps leave anything
+WIDTH = 8  # rows of a term that are swept together, at most
+LANES = 16  # rows that go through the coarse levels together
+
+
+class _Near(NamedTuple):
+    """The neighbourhood of every term: cells that its sweeps reach, red ones first, from place 1 on. Place 0 is empty.
+
+    low     (terms, 3) int64: first cell of a box around it
+    size    (terms, 3) int64: of that box
+    box     (terms + 1,) int64: where the places of a term's box start
+    place   (all boxes,) int32: place of each cell of a box, 0 if none
+    start   (terms + 1,) int64: where the values of a term start
+    reds    (terms,) int64: how many of its cells are red
+    cell    (all,) int64: which cells of the system, in C order
+    node    (all,) int32: coarse node of each red cell
+    x, r    (all, WIDTH) float32: the rows after the sweeps, and what these leave of them (at red cells: else nothing)
+    """
+
+    low: np.ndarray
+    size: np.ndarray
+    box: np.ndarray
+    place: np.ndarray
+    start: np.ndarray
+    reds: np.ndarray
+    cell: np.ndarray
+    node: np.ndarray
+    x: np.ndarray
+    r: np.ndarray
+
+
+def response(multigrid: Multigrid, rows: Rows) -> np.ndarray:
+    """R B Rᵀ, (count, count), for the V-cycle B of a hierarchy; rows have their cells in C order of the system."""
+    terms, width = len(rows.start) - 1, rows.value.shape[1]
+    if width > WIDTH:
+        raise ValueError(f"rows of width {width}: expected at most {WIDTH}")
+    near = _neighbourhoods(multigrid, rows)
+    out = np.zeros((terms, width, terms, width))
+    _meet(out, near, rows.start, rows.cell, rows.value, np.array(multigrid.packed.layout.shape))
+    through = np.zeros((terms * width, terms * width))
+    _through_coarse(through, near.start, near.reds, near.node, near.r, multigrid.coarse)
+    return out.reshape(rows.count, rows.count) + 0.5 * (through + through.T)
+
+
+def _neighbourhoods(multigrid, rows) -> _Near:
+    packed = multigrid.packed
+    layout, terms = packed.layout, len(rows.start) - 1
+    shape = np.array(layout.shape)
+    low, size = np.zeros((terms, 3), np.int64), np.zeros((terms, 3), np.int64)
+    for t in range(terms):
+        cells = np.array(np.unravel_index(rows.cell[rows.start[t] : rows.start[t + 1]], layout.shape))
+        if cells.size:
+            low[t] = cells.min(axis=1) - REACH
+            size[t] = cells.max(axis=1) + REACH + 1 - low[t]
+    box = np.append(0, np.cumsum(size.prod(axis=1)))
+    places, counts = np.zeros(box[-1], np.int32), np.zeros((terms, 2), np.int64)
+    _find(places, counts, low, size, box, rows.start, rows.cell, packed.inverse, layout.starts, shape)
+    start = np.append(0, np.cumsum(counts.sum(axis=1) + 1))
+    n = int(start[-1])
+    near = _Near(
+        low, size, box, places, start, counts[:, 0].copy(), np.empty(n, np.int64), np.empty(n, np.int32),
+        np.zeros((n, WIDTH), np.float32), np.zeros((n, WIDTH), np.float32),
+    )  # fmt: skip
+    _sweep(near, rows.start, rows.cell, rows.value, packed.inverse, packed.lower, multigrid.node, layout.starts, shape)
+    return near
+
+
+@kernel(parallel=False)
+def _within(low, size, shape, cell):
+    """Where a cell of the system is in a box, −1 if outside."""
+    i = cell // (shape[1] * shape[2]) - low[0]
+    j = cell // shape[2] % shape[1] - low[1]
+    k = cell % shape[2] - low[2]
+    if 0 <= i < size[0] and 0 <= j < size[1] and 0 <= k < size[2]:
+        return (i * size[1] + j) * size[2] + k
+    return -1
+
+
+@kernel
+def _find(places, counts, low, size, box, start, cell, inverse, starts, shape):
+    """Number the cells in reach of each term, red ones first; count both colours."""
+    for term in prange(counts.shape[0]):
+        own, cells = places[box[term] : box[term + 1]], cell[start[term] : start[term + 1]]
+        _find_one(own, counts[term], low[term], size[term], cells, inverse, starts, shape)
+
+
+@kernel(parallel=False)
+def _find_one(own, count, low, size, cell, inverse, starts, shape):
+    """Black cells get negative numbers until the red ones are counted."""
+    queue = np.empty(own.shape[0], np.int32)
+    begin, end = 0, 0
+    for n in range(cell.shape[0]):
+        at = _within(low, size, shape, cell[n])
+        end += _enter(own, queue, end, count, inverse, starts, low, size, at)
+    for _ in range(REACH):
+        stop = end
+        for q in range(begin, stop):
+            stride = size[1] * size[2]
+            for a in range(3):
+                for at in (queue[q] - stride, queue[q] + stride):
+                    end += _enter(own, queue, end, count, inverse, starts, low, size, at)
+                stride = size[2] if a == 0 else 1
+        begin = stop
+    for at in range(own.shape[0]):
+        if own[at] < 0:
+            own[at] = count[0] - own[at]
+
+
+@kernel(parallel=False)
+def _enter(own, queue, end, count, inverse, starts, low, size, at):
+    """Number a cell of a box, if it has an unknown and no number yet; how many were entered."""
+    if own[at] != 0:
+        return 0
+    colour, packed_at = place(
+        starts, low[0] + at // (size[1] * size[2]), low[1] + at // size[2] % size[1], low[2] + at % size[2]
+    )
+    if inverse[colour, packed_at] <= 0.0:
+        return 0
+    count[colour] += 1
+    own[at] = count[colour] if colour == 0 else -count[colour]
+    queue[end] = at
+    return 1
+
+
+@kernel
+def _sweep(near, start, cell, value, inverse, lower, node, starts, shape):
+    """x and r of each term, and which cells and nodes they are at."""
+    for term in prange(near.low.shape[0]):
+        _sweep_one(near, term, start[term], start[term + 1], cell, value, inverse, lower, node, starts, shape)
+
+
+@kernel(parallel=False)
+def _sweep_one(near, term, begin, stop, cell, value, inverse, lower, node, starts, shape):
+    first, n = near.start[term], near.start[term + 1] - near.start[term]
+    low, size, own = near.low[term], near.size[term], near.place[near.box[term] : near.box[term + 1]]
+    x, r, reds = near.x[first : first + n], near.r[first : first + n], near.reds[term]
+    neighbour, coupling = np.zeros((n, 6), np.int32), np.zeros((n, 6), np.float32)
+    reciprocal, b = np.zeros(n, np.float32), np.zeros((n, WIDTH), np.float32)
+    for at in range(own.shape[0]):
+        me = own[at]
+        if me == 0:
+            continue
+        i, j, k = low[0] + at // (size[1] * size[2]), low[1] + at // size[2] % size[1], low[2] + at % size[2]
+        colour, here = place(starts, i, j, k)
+        near.cell[first + me] = (i * shape[1] + j) * shape[2] + k
+        near.node[first + me] = node[colour, here]
+        reciprocal[me] = inverse[colour, here]
+        stride = size[1] * size[2]
+        for a in range(3):
+            _, above = place(starts, i + (a == 0), j + (a == 1), k + (a == 2))
+            neighbour[me, 2 * a], coupling[me, 2 * a] = _beside(own, at - stride), lower[a, colour, here]
+            neighbour[me, 2 * a + 1] = _beside(own, at + stride)
+            coupling[me, 2 * a + 1] = lower[a, 1 - colour, above]
+            stride = size[2] if a == 0 else 1
+    for m in range(begin, stop):
+        me = own[_within(low, size, shape, cell[m])]
+        if me > 0:
+            for p in range(value.shape[1]):
+                b[me, p] += value[m, p]
+    for half in range(2 * SMOOTHING):
+        black = half & 1
+        for me in range(1 + reds * black, n if black else 1 + reds):
+            _relaxed(x[me], x, b[me], neighbour[me], coupling[me], reciprocal[me])
+    for me in range(1, 1 + reds):
+        _relaxed(r[me], x, b[me], neighbour[me], coupling[me], reciprocal[me])
+        for p in range(WIDTH):
+            r[me, p] = (r[me, p] - x[me, p]) / reciprocal[me]
+
+
+@kernel(parallel=False)
+def _beside(own, at):
+    """The place of a cell of a box; none beyond its ends, where no sweep gets to."""
+    return own[at] if 0 <= at < own.shape[0] else 0
+
+
+@kernel(parallel=False)
+def _relaxed(out, x, b, neighbour, coupling, inverse):
+    """All rows of a cell, relaxed, into `out`."""
+    n0, n1, n2, n3, n4, n5 = neighbour[0], neighbour[1], neighbour[2], neighbour[3], neighbour[4], neighbour[5]
+    c0, c1, c2, c3, c4, c5 = coupling[0], coupling[1], coupling[2], coupling[3], coupling[4], coupling[5]
+    for p in range(WIDTH):
+        t = b[p] + c0 * x[n0, p] + c1 * x[n1, p] + c2 * x[n2, p] + c3 * x[n3, p] + c4 * x[n4, p] + c5 * x[n5, p]
+        out[p] = t * inverse
+
+
+@kernel
+def _meet(out, near, start, cell, value, shape):
+    """x(a) · b + r(a) · x(b) of the rows of each two terms."""
+    for term in prange(out.shape[0]):
+        for other in range(out.shape[0]):
+            if other >= term and _overlap(near.low[term], near.size[term], near.low[other], near.size[other]):
+                _meet_two(out, near, term, other, start[other], start[other + 1], cell, value, shape)
+
+
+@kernel(parallel=False)
+def _meet_two(out, near, term, other, begin, stop, cell, value, shape):
+    width, first, low, size = out.shape[1], near.start[term], near.low[term], near.size[term]
+    own, total = near.place[near.box[term] : near.box[term + 1]], np.zeros((WIDTH, WIDTH))
+    for m in range(begin, stop):
+        at = _within(low, size, shape, cell[m])
+        if at >= 0 and own[at] > 0:
+            x = near.x[first + own[at]]
+            for p in range(width):
+                for q in range(width):
+                    total[p, q] += x[p] * value[m, q]
+    for theirs in range(near.start[other] + 1, near.start[other] + 1 + near.reds[other]):
+        at = _within(low, size, shape, near.cell[theirs])
+        if at >= 0 and own[at] > 0:
+            r, y = near.r[first + own[at]], near.x[theirs]
+            for p in range(width):
+                for q in range(WIDTH):
+                    total[p, q] += r[p] * y[q]
+    for p in range(width):
+        for q in range(width):
+            out[term, p, other, q] = out[other, q, term, p] = total[p, q]
+
+
+@kernel(parallel=False)
+def _overlap(low, size, other, other_size):
+    """Whether two boxes share a cell."""
+    apart = False
+    for a in range(3):
+        apart |= low[a] + size[a] <= other[a] or other[a] + other_size[a] <= low[a]
+    return not apart
+
+
+@kernel
+def _through_coarse(out, start, reds, node, r, coarse):
+    """g(a) · B_c g(b) of all rows: b by b."""
+    for lot in prange((out.shape[1] + LANES - 1) // LANES):
+        first = np.int64(lot) * LANES
+        _through_coarse_lot(out[:, first : first + LANES], first, start, reds, node, r, coarse)
+
+
+@kernel(parallel=False)
+def _through_coarse_lot(out, first, start, reds, node, r, coarse):
+    """The same for LANES rows b at most, from the first on."""
+    terms, lanes = start.shape[0] - 1, out.shape[1]
+    width = out.shape[0] // terms
+    x, b = np.zeros(LANES * coarse.x.shape[0], np.float32), np.zeros(LANES * coarse.x.shape[0], np.float32)
+    for lane in range(lanes):
+        term, p = (first + lane) // width, (first + lane) % width
+        for me in range(start[term] + 1, start[term] + 1 + reds[term]):
+            if node[me] >= 0:
+                b[LANES * node[me] + lane] += r[me, p]
+    _coarse_cycles(x, b, coarse)
+    total = np.zeros((WIDTH, LANES))
+    for term in range(terms):
+        total[:] = 0.0
+        for me in range(start[term] + 1, start[term] + 1 + reds[term]):
+            for p in range(width if node[me] >= 0 else 0):
+                for lane in range(LANES):
+                    total[p, lane] += r[me, p] * x[np.uint64(LANES * node[me] + lane)]
+        for p in range(width):
+            for lane in range(lanes):
+                out[term * width + p, lane] = total[p, lane]
+
+
+@kernel(parallel=False)
+def _coarse_cycles(x, b, coarse):
+    """What multigrid._coarse_cycle does, for LANES right-hand sides: those of node n are from LANES · n on."""
+    levels, parent, inverse = coarse.levels, coarse.parent, coarse.inverse
+    deepest = levels.shape[0] - 1
+    for station in range(2 * deepest + 1):
+        upward = station > deepest
+        level = 2 * deepest - station if upward else station
+        first, black, end = levels[level, 0], levels[level, 1], levels[level, 2]
+        if upward:
+            for n in range(first, black):
+                for lane in range(LANES if parent[n] >= 0 else 0):
+                    x[LANES * n + lane] += x[LANES * parent[n] + lane]
+        elif level > 0:
+            _restrict(x, b, coarse, first, end, levels[level - 1, 1])
+        if level < deepest:
+            for half in range(2 * SMOOTHING):
+                low, high = (black, end) if (half & 1) != upward else (first, black)
+                _relax(x, b, coarse, low, high, upward)
+        else:
+            for n in range(LANES * first, LANES * end):
+                x[n] = b[n] * inverse[n // LANES]
+            _solve_dense(x, b, coarse.dense, coarse.dense_inverse)
+
+
+@kernel(parallel=False)
+def _relax(x, b, coarse, first, end, backward):
+    """Gauss–Seidel over nodes in turn, or in reverse."""
+    inverse, start, neighbour, coupling = coarse.inverse, coarse.start, coarse.neighbour, coarse.coupling
+    relaxed = np.empty(LANES, np.float32)
+    for step in range(end - first):
+        n = end - 1 - step if backward else first + step
+        _neighbours(relaxed, x, b, start[n], start[n + 1], neighbour, coupling, LANES * n)
+        for lane in range(LANES):
+            x[np.uint64(LANES * n + lane)] = relaxed[lane] * inverse[n]
+
+
+@kernel(parallel=False)
+def _restrict(x, b, coarse, first, end, black):
+    """b of a level: the sum of the residuals of the red nodes that each node was made of."""
+    inverse, start, neighbour, coupling = coarse.inverse, coarse.start, coarse.neighbour, coarse.coupling
+    residual = np.empty(LANES, np.float32)
+    for n in range(first, end):
+        for m in range(coarse.members_start[n], coarse.members_start[n + 1]):
+            i = coarse.members[m]
+            if i < black and inverse[i] > 0.0:
+                _neighbours(residual, x, b, start[i], start[i + 1], neighbour, coupling, LANES * i)
+                for lane in range(LANES):
+                    b[LANES * n + lane] += residual[lane] - x[LANES * i + lane] / inverse[i]
+
+
+@kernel(parallel=False)
+def _neighbours(out, x, b, e, last, neighbour, coupling, here):
+    """b of a node, and the sum of coupling × value over its edges; not in a loop, which would not be vectorised."""
+    n0, n1, n2 = LANES * neighbour[e], LANES * neighbour[e + 1], LANES * neighbour[e + 2]
+    n3, n4, n5 = LANES * neighbour[e + 3], LANES * neighbour[e + 4], LANES * neighbour[e + 5]
+    c0, c1, c2 = coupling[e], coupling[e + 1], coupling[e + 2]
+    c3, c4, c5 = coupling[e + 3], coupling[e + 4], coupling[e + 5]
+    for lane in range(LANES):
+        t = c0 * x[np.uint64(n0 + lane)] + c1 * x[np.uint64(n1 + lane)] + c2 * x[np.uint64(n2 + lane)]
+        t += c3 * x[np.uint64(n3 + lane)] + c4 * x[np.uint64(n4 + lane)] + c5 * x[np.uint64(n5 + lane)]
+        out[lane] = b[np.uint64(here + lane)] + t
+    for rest in range(e + UNROLLED, last):
+        for lane in range(LANES):
+            out[lane] += coupling[rest] * x[np.uint64(LANES * neighbour[rest] + lane)]
+
+
+@kernel(parallel=False)
+def _solve_dense(x, b, dense, dense_inverse):
+    """x of the nodes of the last level that have edges."""
+    for m in range(dense.shape[0]):
+        for lane in range(LANES):
+            total = 0.0
+            for n in range(dense.shape[0]):
+                total += dense_inverse[m, n] * b[LANES * dense[n] + lane]
+            x[LANES * dense[m] + lane] = total
