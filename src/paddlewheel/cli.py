@@ -256,7 +256,7 @@ def _add_liquid(kinds) -> None:
         help="the time step of a liquid on a ladder of grids",
         description="Time the steps of a liquid, stage by stage, and measure its memory on a ladder of grids. It is a\n"
         "dam break, FLIP with 8 particles per cell, 4 million at 128 cells; or the gallery's liquid-in-sphere\n"
-        "as in Batty's Fluid3D: semi-Lagrangian, one marker per cell, steps of one cell. docs/benchmarks.md\n"
+        "as in Batty's Fluid3D: semi-Lagrangian, steps of one cell, but 8 markers per cell. docs/benchmarks.md\n"
         "says how it is measured.",
         epilog="""examples:
   paddlewheel bench liquid --json liquid.json --plot liquid.png

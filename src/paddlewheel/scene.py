@@ -21,7 +21,8 @@ SURFACES = ("particles", "markers")
 MOTIONS = ("x", "y", "z", "rx", "ry", "rz")
 BODY_MASS = ("discrete", "exact")
 COUPLING = ("monolithic", "alternating")
-PARTICLES_PER_AXIS = (1, 2, 3)
+PARTICLES_PER_AXIS = (2, 3)  # with one alone, still water boils and loses volume
+MOST_CFL = 100  # steps so long that they say nothing of the flow any more
 _PROBED = 4  # points along each axis at which a function of the user's is tried
 
 
@@ -41,7 +42,7 @@ class Method:
                    water rests in it, or "exact"
     cfl            cells that the fastest liquid may cross in one step; where it is torn apart, steps are shorter
     tolerance      of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|
-    particles_per_cell  at the start: 1, 8 or 27, in 2-D 1, 4 or 9; None is two along each axis
+    particles_per_cell  at the start: 8 or 27, in 2-D 4 or 9; None is two along each axis
     """
 
     advection: str = "flip"
@@ -66,7 +67,8 @@ class Method:
         argument.choice("Method", "solver", self.solver, SOLVERS)
         argument.choice("Method", "coupling", self.coupling, COUPLING)
         argument.choice("Method", "body_mass", self.body_mass, BODY_MASS)
-        argument.positive("Method", "cfl", self.cfl)
+        if argument.positive("Method", "cfl", self.cfl) > MOST_CFL:
+            raise ValueError(f"Method: cfl={self.cfl!r}, expected at most {MOST_CFL}")
         if argument.positive("Method", "tolerance", self.tolerance) >= 1:
             raise ValueError(f"Method: tolerance={self.tolerance!r}, expected less than 1")
 
@@ -271,7 +273,7 @@ class Scene:
 
     @property
     def particles_per_axis(self) -> int:
-        """Particles along each axis of a full cell at the start: 1, 2 or 3."""
+        """Particles along each axis of a full cell at the start: 2 or 3."""
         count = self.method.particles_per_cell
         return 2 if count is None else round(count ** (1 / self._dimensions))
 
@@ -284,8 +286,8 @@ class Scene:
         counts = [n**self._dimensions for n in PARTICLES_PER_AXIS]
         if count is not None and (isinstance(count, bool) or count not in counts):
             raise ValueError(
-                f"Method: particles_per_cell={count!r} in a {self._dimensions}-D scene, expected one of "
-                f"{', '.join(map(str, counts))}"
+                f"Method: particles_per_cell={count!r} in a {self._dimensions}-D scene, expected "
+                f"{' or '.join(map(str, counts))}: {' or '.join(map(str, PARTICLES_PER_AXIS))} along each axis"
             )
 
 
