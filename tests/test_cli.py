@@ -224,8 +224,11 @@ MISTAKES = {
     "velocity of two components": ("run flat_speed.py", "items[0] Liquid(HalfSpace): velocity(points) returned"),
     "velocity of NaN": ("run nan_speed.py", "items[0] Liquid(HalfSpace): velocity at", "nan"),
     "velocity that fails in the step": ("first-step late_error.py", "late_error.py:6: AttributeError", "'speed'"),
-    "velocity of a wrong shape in the step": ("first-step late_shape.py", "late_shape.py: IndexError"),
-    "velocity of NaN in the step": ("first-step late_nan.py", "not finite"),
+    "velocity of a wrong shape in the step": (
+        "first-step late_shape.py",
+        "items[0] Liquid(HalfSpace): velocity(points)",
+    ),
+    "velocity of NaN in the step": ("first-step late_nan.py", "items[0] Liquid(HalfSpace): velocity at"),
     "out is a file": ("run good.py --out good.py", "good.py", "exists"),
     "out in a file": ("run good.py --out good.py/a", "good.py", "Not a directory"),
     "first step into a file": ("first-step good.py --out good.py", "good.py", "exists"),

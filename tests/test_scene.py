@@ -129,7 +129,7 @@ BAD_SCENES = {
     ),
     "an infinite pressure": (
         {"items": [SurfacePressure(lambda points, t: np.full(len(points), INF))]},
-        r"items\[0\] SurfacePressure: f at \(0.25, 0.125, 0.125\) m is inf, expected a finite number",
+        r"items\[0\] SurfacePressure: f at \(0.25, 0.125, 0.125\) m is inf at t = 0 s, expected a finite number",
     ),
     "liquid outside": (
         {"items": [Solid(BALL), Liquid(Sphere((3.0, 0.5, 0.5), 0.2))]},
@@ -301,6 +301,17 @@ def test_the_surface_goes_with_the_advection(advection, surface):
 )
 def test_particles_along_each_axis(count, depth, along):
     assert box(size=(2, 1, depth), method=Method(particles_per_cell=count)).particles_per_axis == along
+
+
+@pytest.mark.parametrize("low", [0.3, -0.3])
+def test_an_inflow_thinner_than_a_cell_warns(low):
+    """Also if only the part of it in the domain is so thin."""
+    thin, whole = (Box((low, 0.2, 0), (max(low, 0) + t, 0.8, 1)) for t in (0.2, 0.25))
+    with pytest.warns(UserWarning, match=r"items\[1\] Inflow\(Box\) is 0.2 m thick, less than a cell of 0.25 m"):
+        box(items=[Liquid(BALL), Inflow(thin, (1, 0, 0))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        box(items=[Liquid(BALL), Inflow(whole, (1, 0, 0))])
 
 
 @pytest.mark.parametrize("item", [Solid, Outflow])

@@ -11,7 +11,7 @@ from paddlewheel.kernel import kernel
 from paddlewheel.measure import carried
 from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, yielding
 from paddlewheel.physics.pressure import Projection
-from paddlewheel.scene import Force, RigidBody, Scene, Solid, label
+from paddlewheel.scene import Force, RigidBody, Scene, Solid, labelled, values_at
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
@@ -41,10 +41,10 @@ class Bodies:
 
     def __init__(self, scene: Scene, masses: Sequence[Mass]):
         self.scene, self.masses = scene, list(masses)
-        self._named = [(label(i, item), item) for i, item in enumerate(scene.items) if isinstance(item, RigidBody)]
+        self._named = labelled(scene.items, RigidBody)
         self.items = [item for _, item in self._named]
-        self._solids = [(label(i, item), item) for i, item in enumerate(scene.items) if isinstance(item, Solid)]
-        self._forces = [item for item in scene.items if isinstance(item, Force)]
+        self._solids = labelled(scene.items, Solid)
+        self._forces = labelled(scene.items, Force)
         grid = scene.grid
         self._contact = Contact(
             [item.shape for item in self.items],
@@ -208,8 +208,8 @@ class Bodies:
         out = np.zeros((len(bodies), 6))
         for n, (item, mass, body) in enumerate(zip(self.items, self.masses, bodies, strict=True)):
             g = np.array(self.scene.gravity)
-            for force in self._forces:
-                g = g + np.asarray(force.f(np.array(body.position)[None], time))[0]
+            for name, force in self._forces:
+                g = g + values_at(name, force, body.position[None], time)[0]
             M = rigid.mass_matrix(mass, item.density, body.orientation)
             W = rigid.restricted_inverse(M, self._freedom(item, body.position))
             out[n] = dt * W @ (M @ np.append(g, np.zeros(3)))

@@ -7,7 +7,7 @@ import numpy as np
 from paddlewheel.grid.fractions import SMALLEST, open_fractions, refined_fractions
 from paddlewheel.grid.sample import node_value
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.scene import Liquid, RigidBody, Solid, checked_sides, label
+from paddlewheel.scene import Liquid, RigidBody, Solid, checked_sides, labelled
 from paddlewheel.solids.mass import Mass, mass_of
 from paddlewheel.solids.rigid import placed
 from paddlewheel.solids.sample import sample
@@ -35,7 +35,7 @@ class Solids:
 
     def __init__(self, grid: Grid, items, weights: str = "area", open_sides=frozenset()):
         check_memory(grid)
-        solids = [(label(i, item), item) for i, item in enumerate(items) if isinstance(item, Solid)]
+        solids = labelled(items, Solid)
         self.grid, self.weights, self.open_sides = grid, weights, checked_sides("Solids", open_sides, grid)
         self._moving = [(name, solid) for name, solid in solids if solid.motion is not None]
         self._still = [solid.shape for _, solid in solids if solid.motion is None]

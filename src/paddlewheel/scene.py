@@ -176,7 +176,7 @@ class Liquid:
 
 @dataclass(frozen=True)
 class Inflow:
-    """A source: a shape that is always full of liquid, which leaves it with a velocity.
+    """A source: a shape that is always full of liquid, which leaves it with a velocity, as long as there is room.
 
     velocity    [m/s], three numbers or f(points (n, 3)) -> (n, 3)
     """
@@ -296,6 +296,27 @@ def label(index: int, item) -> str:
     return f"items[{index}] {_kind(item)}"
 
 
+def labelled(items: Iterable[Item], kind) -> list[tuple[str, Item]]:
+    """The items of a kind, each with the name that errors give it."""
+    return [(label(index, item), item) for index, item in enumerate(items) if isinstance(item, kind)]
+
+
+def velocity_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.ndarray:
+    """The velocity [m/s] that an item gives its liquid at points (n, 3), shape (n, 3); errors call it `name`.
+
+    Outside its shape a function of the user's need not give finite numbers.
+    """
+    if callable(item.velocity):
+        return argument.evaluated(name, "velocity", item.velocity, points, 3, within=item.shape)
+    return np.broadcast_to(item.velocity, points.shape)
+
+
+def values_at(name: str, item: Force | SurfacePressure, points: np.ndarray, time: float) -> np.ndarray:
+    """The acceleration (n, 3) [m/s²] or the pressure (n,) [Pa] of an item at points (n, 3) and a time [s]."""
+    width = 3 if isinstance(item, Force) else None
+    return argument.evaluated(name, "f", item.f, points, width, time=time)
+
+
 def checked_sides(owner: str, sides, grid: Grid) -> frozenset[str]:
     """The sides of a box without a wall, as a set; errors name the `owner` of the argument open_sides."""
     if isinstance(sides, str):
@@ -316,17 +337,29 @@ def _check_item(index, item, grid) -> None:
         raise ValueError(f"items[{index}] is {item!r}, expected a {kinds} or {Item.__args__[-1].__name__}")
     name = label(index, item)
     if isinstance(item, Force | SurfacePressure):
-        width = 3 if isinstance(item, Force) else None
-        _probe(name, "f", lambda points: item.f(points, 0.0), grid, width)
+        values_at(name, item, _probe(grid), 0.0)
         return
     if isinstance(item, Solid) and item.motion is not None:
         item.pose(0.0, name)
         return  # it may still come in
     if isinstance(item, RigidBody):
         _check_body(name, item, grid)
-    if isinstance(item, Liquid | Inflow) and callable(item.velocity):
-        _probe(name, "velocity", item.velocity, grid, 3, within=item.shape)
+    if isinstance(item, Liquid | Inflow):
+        velocity_at(name, item, _probe(grid))
     _check_inside(name, item, grid)
+    if isinstance(item, Inflow):
+        _check_thickness(name, item, grid)
+
+
+def _check_thickness(name, item, grid) -> None:
+    """An inflow of which the grid sees no way out pours into itself."""
+    low, high = (np.clip(corner, 0, grid.size) for corner in item.shape.bounds())
+    thickness = (high - low)[: 2 if grid.is_2d else 3].min()
+    if thickness < (1 - 1e-6) * grid.h:
+        warnings.warn(
+            f"{name} is {thickness:.3g} m thick, less than a cell of {grid.h:.3g} m: it may give less than it should",
+            stacklevel=5,
+        )
 
 
 def _check_body(name, item, grid) -> None:
@@ -344,35 +377,18 @@ def _check_inside(name, item, grid) -> None:
         start[2] = end[2] = 0.5 * grid.h
     if np.any(high < start) or np.any(low > end):
         where = (
-            f"{name} lies from {_short(low)} to {_short(high)} m, wholly outside the domain "
-            f"from {_short(start)} to {_short(end)} m"
+            f"{name} lies from {argument.short(low)} to {argument.short(high)} m, wholly outside the domain "
+            f"from {argument.short(start)} to {argument.short(end)} m"
         )
         if isinstance(item, Liquid | Inflow | RigidBody):
             raise ValueError(where)
         warnings.warn(f"{where}: it has no effect", stacklevel=5)
 
 
-def _probe(name, field, function, grid, width, within: Shape | None = None) -> None:
-    """Try a function of points at a few points of the box: it must give finite numbers, `width` of them for each.
-
-    A width of None is one number for each point. Outside the shape `within` they need not be finite.
-    """
+def _probe(grid) -> np.ndarray:
+    """A few points of the box, at which functions of the user's are tried."""
     axes = [(np.arange(_PROBED) + 0.5) * side / _PROBED for side in grid.size]
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    values = np.asarray(function(points.copy()))
-    expected = (len(points),) if width is None else (len(points), width)
-    if values.shape != expected or values.dtype.kind not in "iuf":
-        raise ValueError(
-            f"{name}: {field}(points) returned {values.dtype} of shape {values.shape} for points of shape "
-            f"{points.shape}, expected numbers of shape {expected}"
-        )
-    wrong = ~np.isfinite(values.reshape(len(points), -1)).all(axis=1)
-    if wrong.any() and within is not None:
-        wrong &= within.distance(points) < 0
-    if wrong.any():
-        at = np.argmax(wrong)
-        value, count = (f"{values[at]}", "a finite number") if width is None else (_short(values[at]), "finite numbers")
-        raise ValueError(f"{name}: {field} at {_short(points[at])} m is {value}, expected {count}")
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
 def _check_shape(item) -> None:
@@ -388,7 +404,3 @@ def _check_function(item) -> None:
 def _kind(item) -> str:
     shape = getattr(item, "shape", None)
     return type(item).__name__ if shape is None else f"{type(item).__name__}({type(shape).__name__})"
-
-
-def _short(vector) -> str:
-    return "(" + ", ".join(f"{v:.4g}" for v in vector) + ")"
