@@ -63,6 +63,7 @@ def folder(tmp_path, monkeypatch):
         "late_error.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else p.speed),"),
         "late_shape.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else 1.0),"),
         "late_nan.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else p * float('nan')),"),
+        "thick.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), viscosity=100),"),
         "outside.py": SCENE.replace("pw.HalfSpace((0, level, 0), (0, 1, 0))", "pw.Sphere((5, 5, 5), 1)"),
         "moving.py": SCENE.replace("0.2, lid", "0.2").replace("radius)),", "radius), lambda t: pw.Pose((t, 0, 0))),"),
     }
@@ -238,6 +239,9 @@ MISTAKES = {
     "no frames": ("run good.py --frames 0", "'0'"),
     "frames as text": ("run good.py --frames all", "'all'", "1-240"),
     "resume and overwrite": ("run good.py --resume --overwrite", "--overwrite", "not allowed with"),
+    "dry run without liquid": ("run no_liquid.py --dry-run", "no Liquid and no Inflow"),
+    "dry run of thick liquid": ("run thick.py --dry-run", "items[0] Liquid(HalfSpace): viscosity=100"),
+    "first step of thick liquid": ("first-step thick.py", "items[0] Liquid(HalfSpace): viscosity=100"),
     "dry run of nothing": ("run nowhere.py --dry-run", "nowhere.py", "No such file"),
     "render of nothing": ("render nowhere", "nowhere: no run is there"),
     "render of a file": ("render good.py", "good.py: no run is there"),
@@ -462,10 +466,11 @@ def test_a_function_that_fails_later_is_named_with_its_line(folder, falling, mon
 def test_liquid_inside_a_solid_is_one_line(folder, capsys):
     text = SCENE.replace("pw.HalfSpace((0, level, 0), (0, 1, 0))", "pw.Sphere((0.5, 0.4, 0.5), 0.5 * radius)")
     (folder / "buried.py").write_text(text)
-    assert main(["run", "buried.py"]) == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("paddlewheel: error: items[0] Liquid(Sphere): there is no room for any liquid")
-    assert not (folder / "out").exists()
+    for line in (["run", "buried.py"], ["run", "buried.py", "--dry-run"]):
+        assert main(line) == 2
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert error.startswith("paddlewheel: error: items[0] Liquid(Sphere): there is no room for any liquid")
+        assert not (folder / "out").exists()
 
 
 def test_an_unwritable_folder_is_one_line(folder, falling, monkeypatch, capsys):
@@ -585,6 +590,16 @@ def test_a_dry_run_says_what_it_costs_and_writes_nothing(folder, capsys):
     for word in ("particles", "memory", "disk", "for each frame", "constants for two threads"):
         assert word in out
     assert contents(folder) == before
+
+
+def test_a_dry_run_counts_what_every_step_takes(folder, capsys):
+    """Of a grid so small that its cells take no time."""
+    assert main(["run", "dam-break", "--dry-run", "--cells", "8", "--set", "dimensions=2", "--frames", "100"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("time"))
+    _, each, _, _, _, _, whole, *_ = line.split()
+    assert 1e-3 < float(each) < 0.1
+    assert float(whole) == pytest.approx(100 * float(each), rel=0.06)
+    assert "for 100;" in line
 
 
 def test_particles_are_estimated_from_the_volume():

@@ -5,6 +5,7 @@ import pytest
 
 from paddlewheel.run import Simulation
 from paddlewheel.scene import ADVECTION, Inflow, Liquid, Method, Outflow, Scene, Solid
+from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Cylinder, HalfSpace, Sphere
 from paddlewheel.sources import Sources
 from paddlewheel.types import Particles
@@ -115,6 +116,19 @@ def test_no_particle_comes_into_a_crowded_cell():
         new, warnings = Sources(made).emit(None, 0, everywhere, there)
         assert len(new.position) == given
         assert len(warnings) == (given < 16)
+
+
+def test_an_inflow_without_room_for_a_particle_is_refused():
+    with pytest.warns(UserWarning, match="less than a cell"):
+        made = scene(2, [Inflow(Box((0.3, 0.3, 0), (0.3001, 0.301, 1)), (1, 0, 0))])
+    with pytest.raises(ValueError, match=r"items\[0\] Inflow\(Box\): there is no room for any liquid: it is too thin"):
+        Simulation(made)
+
+
+def test_an_inflow_in_a_solid_may_wait_for_it_to_go():
+    plug = Solid(Box((0.2, 0.2, -1), (0.6, 0.6, 1)), motion=lambda t: Pose((t, 0, 0)))
+    simulation = Simulation(scene(2, [Inflow(Box((0.3, 0.3, 0), (0.4, 0.4, 1)), (0, -1, 0)), plug]))
+    assert held(simulation) == 0
 
 
 def test_liquid_is_not_filled_twice_where_an_inflow_is():

@@ -159,7 +159,7 @@ class Liquid:
     """Liquid that fills a shape at the start.
 
     velocity    [m/s], three numbers or f(points (n, 3)) -> (n, 3)
-    viscosity   [Pa s], a number or f(points (n, 3)) -> (n,)
+    viscosity   [Pa s], a number or f(points (n, 3)) -> (n,); only 0 is simulated yet
     """
 
     shape: Shape
@@ -234,7 +234,7 @@ class Scene:
     fps         frames per second
     items       what is in the box
     open_sides  sides of the box without a wall, where p = 0: any of -x +x -y +y -z +z
-    walls       whether viscous liquid slips along them: "free-slip" or "no-slip"
+    walls       whether viscous liquid slips along them: "free-slip" or "no-slip"; only the first is simulated yet
     """
 
     size: tuple[float, float, float]
@@ -315,6 +315,15 @@ def values_at(name: str, item: Force | SurfacePressure, points: np.ndarray, time
     """The acceleration (n, 3) [m/s²] or the pressure (n,) [Pa] of an item at points (n, 3) and a time [s]."""
     width = 3 if isinstance(item, Force) else None
     return argument.evaluated(name, "f", item.f, points, width, time=time)
+
+
+def refuse_viscosity(scene: Scene) -> None:
+    """Raise a ValueError if a scene wants what can be described but is not simulated yet."""
+    for name, item in labelled(scene.items, Liquid):
+        if callable(item.viscosity) or item.viscosity:
+            raise ValueError(f"{name}: viscosity={item.viscosity!r}: viscosity is not simulated yet, expected 0")
+    if scene.walls != "free-slip":
+        raise ValueError(f"Scene: walls={scene.walls!r}: viscosity is not simulated yet, expected 'free-slip'")
 
 
 def checked_sides(owner: str, sides, grid: Grid) -> frozenset[str]:

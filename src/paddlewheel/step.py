@@ -16,10 +16,21 @@ from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pressure import Projection, project
-from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, volume_seen
+from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, seed_in_chunks, volume_seen
 from paddlewheel.physics.surface import liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
-from paddlewheel.scene import Force, Inflow, Liquid, RigidBody, Scene, SurfacePressure, labelled, values_at, velocity_at
+from paddlewheel.scene import (
+    Force,
+    Inflow,
+    Liquid,
+    RigidBody,
+    Scene,
+    SurfacePressure,
+    labelled,
+    refuse_viscosity,
+    values_at,
+    velocity_at,
+)
 from paddlewheel.sources import Sources
 from paddlewheel.types import Body, Boundary, Faces, Particles, State, StepReport
 
@@ -45,11 +56,16 @@ class Stepper:
         self._open_volume: tuple[np.ndarray, float] | None = None
         self._walls: Boundary | None = None
 
+    def check(self) -> None:
+        """Refuse what cannot start."""
+        self._check_room(self._outside_solids(0.0, self.bodies.start()))
+
     def start(self) -> State:
         """The state at time zero: liquids and inflows filled with particles."""
         grid, bodies = self.grid, self.bodies.start()
         boundary = self.boundary(0.0, bodies)
         outside = self._outside_solids(0.0, bodies)
+        self._check_room(outside)
         particles = self._fill(outside).joined(self.sources.emit(None, 0, outside)[0])
         self.solids.push_out(particles.position, boundary, 0.0, bodies)
         particles, first = sorted_by_cell(grid, particles)
@@ -150,6 +166,16 @@ class Stepper:
         clock.stop("report")
         return State(now, number, velocity, projection.pressure, phi, particles, shift, bodies, contacts), report
 
+    def _check_room(self, outside) -> None:
+        """Refuse liquids and inflows without room for a particle. An inflow may be in a solid that goes away."""
+        for name, item in labelled(self.scene.items, Liquid | Inflow):
+            seeds = seed_in_chunks(self.grid, item.shape.distance, per_cell=self.per_cell, bounds=item.shape.bounds())
+            if isinstance(item, Liquid):
+                if not any(outside(position).any() for position in seeds):
+                    raise ValueError(f"{name}: there is no room for any liquid: it is too thin, or in a solid")
+            elif not any(map(len, seeds)):
+                raise ValueError(f"{name}: there is no room for any liquid: it is too thin")
+
     def _fill(self, outside) -> Particles:
         """Particles in the liquids where no inflow is, nor a solid, `outside`, each with its liquid's velocity."""
         grid, affine = self.grid, self.scene.method.advection == "apic"
@@ -158,8 +184,6 @@ class Stepper:
         for name, item in labelled(self.scene.items, Liquid):
             position = seed(grid, item.shape.distance, per_cell=self.per_cell, bounds=item.shape.bounds())
             position = position[outside(position)]
-            if not len(position):
-                raise ValueError(f"{name}: there is no room for any liquid: it is too thin, or in a solid")
             for other in before:
                 position = position[other.distance(position) >= 0]
             particles = particles.joined(Particles.at(position, velocity_at(name, item, position), affine))
@@ -367,6 +391,7 @@ def first_step(scene: Scene, dt: float | None = None) -> FirstStep:
     """Let gravity act for dt [s], one frame if not given, and project."""
     if not any(isinstance(item, Liquid) for item in scene.items):
         raise ValueError("the scene has no Liquid: there is nothing to solve for")
+    refuse_viscosity(scene)
     if any(isinstance(item, RigidBody) for item in scene.items):
         raise ValueError("the scene has a RigidBody: one step alone is done for solids only, run a Simulation")
     grid, method = scene.grid, scene.method

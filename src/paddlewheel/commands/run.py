@@ -14,7 +14,7 @@ from paddlewheel.commands.terminal import bar, complain, console
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.output import picture
 from paddlewheel.output.cache import Cache, replace
-from paddlewheel.run import Frame, Simulation
+from paddlewheel.run import Frame, Simulation, check
 from paddlewheel.step import first_step
 from paddlewheel.types import StepReport
 
@@ -26,7 +26,8 @@ def run(options) -> int:
     source = scenes.find(options.scene, _parameters(options))
     scene = scenes.build(source)
     if options.dry_run:
-        console().print(estimate(source.guarded, scene))
+        source.guarded(lambda: check(scene))
+        console().print(estimate(source.guarded, scene, options.frames[1]))
         return 0
     if options.render:
         render.require(scene)  # now, not after hours
