@@ -18,6 +18,7 @@ from falling import Falling, equal
 from paddlewheel import gallery
 from paddlewheel.cli import main
 from paddlewheel.commands import run as run_command
+from paddlewheel.commands import scenes
 from paddlewheel.commands.estimate import frame_bytes, particle_count, step_count
 from paddlewheel.output.cache import Cache
 from paddlewheel.run import Simulation, SolveFailedError
@@ -414,6 +415,34 @@ def test_an_edited_scene_or_another_version_is_not_resumed(folder, falling, monk
     (folder / "good.py").write_text(SCENE + "# edited")
     assert main(line) == 2
     assert "of an edited scene" in capsys.readouterr().err
+
+
+def test_a_module_beside_the_scene_that_was_edited_is_named(folder, falling, capsys):
+    (folder / "parts").mkdir()
+    (folder / "parts" / "edited_level.py").write_text("LEVEL = 0.4")
+    text = SCENE.replace("import paddlewheel as pw", "import paddlewheel as pw\nfrom parts.edited_level import LEVEL")
+    (folder / "scene.py").write_text(text.replace("level=0.5", "level=LEVEL"))
+    line = ["run", "scene.py", "--frames", "2", "--resume"]
+    assert main(line) == 0
+    assert list(Cache.of(folder / "out" / "scene").manifest()["modules"]) == ["parts/edited_level.py"]
+    assert main(line) == 0
+    (folder / "parts" / "edited_level.py").write_text("LEVEL = 0.4  # or so")
+    capsys.readouterr()
+    assert main(line) == 2
+    assert "of a scene with another parts/edited_level.py" in capsys.readouterr().err
+
+
+def test_a_run_by_other_code_is_drawn_but_not_resumed(folder, falling, monkeypatch, capsys):
+    line = [*RUN, "--set", "dimensions=2", "--frames", "1", "--resume"]
+    assert main(line) == 0
+    monkeypatch.setattr(scenes, "source_hash", lambda: "f" * 12)
+    capsys.readouterr()
+    assert main(line) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "by other code of paddlewheel" in error
+    assert main(["render", "cache"]) == 0
+    assert "warning" not in capsys.readouterr().err
 
 
 def test_overwrite_begins_anew(folder, falling):

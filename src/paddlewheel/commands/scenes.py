@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import paddlewheel
 from paddlewheel import gallery
+from paddlewheel.kernel import source_hash
 from paddlewheel.output.cache import Cache, describe_run, digest
 from paddlewheel.run import SolveFailedError
 from paddlewheel.scene import Scene
@@ -39,7 +40,20 @@ class Source(NamedTuple):
             origin = {"gallery": self.given}
         else:
             origin = {"file": Path(os.path.relpath(self.file.resolve(), folder.resolve())).as_posix()}
-        return describe_run(self.name, scene, self.parameters, origin, self.file, paddlewheel.__version__)
+        version, code = paddlewheel.__version__, source_hash()
+        return describe_run(self.name, scene, self.parameters, origin, self.file, version, code, self._modules())
+
+    def _modules(self) -> dict[str, Path]:
+        """The files of modules that were imported from the scene's own folder or from below, by their path there."""
+        if self.given in gallery.SCENES:
+            return {}
+        folder, found = self.file.resolve().parent, {}
+        for name, module in list(sys.modules.items()):
+            path = Path(getattr(module, "__file__", None) or "").resolve()
+            ours = name.partition(".")[0] in ("paddlewheel", "__main__") or "site-packages" in path.parts
+            if not ours and path.is_file() and path.is_relative_to(folder):
+                found[path.relative_to(folder).as_posix()] = path
+        return found
 
     def guarded(self, action: Callable):
         """The result of an action that runs a user's script; its mistakes become one line with their place."""
