@@ -64,12 +64,16 @@ def folder(tmp_path, monkeypatch):
         "late_error.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else p.speed),"),
         "late_shape.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else 1.0),"),
         "late_nan.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else p * float('nan')),"),
+        "leaves.py": "import sys\n\ndef scene():\n    sys.exit(7)\n",
+        "leaves_at_once.py": "raise SystemExit",
         "thick.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), viscosity=100),"),
         "outside.py": SCENE.replace("pw.HalfSpace((0, level, 0), (0, 1, 0))", "pw.Sphere((5, 5, 5), 1)"),
         "moving.py": SCENE.replace("0.2, lid", "0.2").replace("radius)),", "radius), lambda t: pw.Pose((t, 0, 0))),"),
     }
     for name, text in scenes.items():
         (tmp_path / name).write_text(text)
+    (tmp_path / "binary.py").write_bytes(bytes(range(256)))
+    (tmp_path / "latin.py").write_bytes(b"\xe4 = 1")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -218,6 +222,10 @@ MISTAKES = {
     "missing parameter": ("run wants_more.py", "wants_more", "'height'", "--set"),
     "syntax error": ("run typing_error.py", "typing_error.py:2", "invalid syntax"),
     "name error": ("run name_error.py", "name_error.py:3: NameError", "'pw'"),
+    "exit in a scene": ("run leaves.py", "leaves.py:4: sys.exit(7): expected a scene"),
+    "exit in a file": ("run leaves_at_once.py", "leaves_at_once.py:1: sys.exit(None)"),
+    "no text": ("run binary.py", "binary.py: is not text, expected a file of Python"),
+    "text of another sort": ("run latin.py", "latin.py", "utf-8"),
     "open mesh": ("run open_mesh.py", "Mesh: not closed"),
     "nothing to solve for": ("run no_liquid.py", "no Liquid"),
     "size of no whole cells": ("run odd_size.py", "size=(1.0, 0.7, 1.0)", "nearest"),
@@ -370,6 +378,19 @@ def test_a_resumed_run_is_the_unbroken_one(folder, falling, capsys):
     capsys.readouterr()
     assert main([*RUN, "--frames", "5", "--resume"]) == 0
     assert capsys.readouterr().out == "cache: frames up to 8 are there already\n"
+
+
+def test_frames_that_are_missing_are_told(folder, falling, capsys):
+    line = [*RUN, "--set", "dimensions=2"]
+    assert main([*line, "--frames", "2"]) == 0
+    assert main([*line, "--frames", "4-5", "--resume"]) == 0
+    assert capsys.readouterr().out.endswith("cache/dam-break.0001.npz … dam-break.0005.npz, frames 1-2, 4-5\n")
+    assert main(["render", "cache"]) == 0
+    assert "warning: cache: missing frames, which are left out: 3\n" in capsys.readouterr().err
+    assert main(["render", "cache", "--frames", "5-7"]) == 0
+    assert "warning: cache: missing frames, which are left out: 6-7\n" in capsys.readouterr().err
+    assert main(["render", "cache", "--frames", "4-5"]) == 0
+    assert "warning" not in capsys.readouterr().err
 
 
 def test_a_damaged_last_frame_is_computed_again(folder, falling, capsys):

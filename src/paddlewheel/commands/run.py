@@ -13,7 +13,7 @@ from paddlewheel.commands.estimate import estimate
 from paddlewheel.commands.terminal import bar, complain, console
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.output import picture
-from paddlewheel.output.cache import Cache, replace
+from paddlewheel.output.cache import Cache, replace, spans
 from paddlewheel.run import Frame, Simulation, check
 from paddlewheel.step import first_step
 from paddlewheel.types import StepReport
@@ -69,7 +69,9 @@ def _simulate(source, scene, cache, manifest, done, state, span) -> int:
         cache.close()
     for line in told.summary(cache.report(cache.frames()[0])):
         console().print(line, highlight=False)
-    print(f"{cache.path(cache.frames()[0], 'npz')} … {cache.path(last, 'npz').name}")
+    frames = cache.frames()
+    which = "" if len(frames) == last - frames[0] + 1 else f", frames {spans(frames)}"
+    print(f"{cache.path(frames[0], 'npz')} … {cache.path(last, 'npz').name}{which}")
     return 0
 
 

@@ -16,7 +16,7 @@ import os
 import re
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import partial
@@ -181,6 +181,17 @@ class Cache:
         except BlockingIOError:
             self.close()
             raise ValueError(f"{self.folder}: another run is writing there") from None
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Whole numbers in order, as text: 1-8, 10-12."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in found)
 
 
 def describe_run(
