@@ -632,6 +632,36 @@ def test_ctrl_c_leaves_a_run_to_resume(folder):
     assert "Traceback" not in error
 
 
+@pytest.mark.parametrize("way", ["module", "script"])
+def test_ctrl_c_while_it_is_loaded_is_one_line(way, folder):
+    """As if Ctrl-C came while Numba is imported."""
+    (folder / "numba.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)")
+    (folder / "paddlewheel").write_text("import sys\nfrom paddlewheel.cli import main\nsys.exit(main())")
+    path = os.pathsep.join([str(folder), *sys.path])
+    words = ["-m", "paddlewheel"] if way == "module" else ["paddlewheel"]
+    done = subprocess.run(
+        [sys.executable, *words, "gallery"], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "paddlewheel: interrupted\n")
+
+
+def test_ctrl_c_in_a_program_that_uses_the_package_is_its_own(folder):
+    code = "import signal, paddlewheel; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_output_is_no_mistake(closed, folder):
+    line = f'exec "$0" "$@" {closed}'
+    for arguments in (["gallery"], [*RUN, "--frames", "1", "--overwrite"]):
+        done = subprocess.run(
+            ["sh", "-c", line, sys.executable, str(FALLING), *arguments], capture_output=True, text=True
+        )
+        assert done.returncode == 0
+        assert "Traceback" not in done.stderr
+    assert frames_of(folder / "cache", "dam-break").keys() == {1}
+
+
 def test_a_dry_run_says_what_it_costs_and_writes_nothing(folder, capsys):
     before = contents(folder)
     assert main(["run", "dam-break", "--dry-run", "--cells", "32"]) == 0

@@ -11,14 +11,13 @@ from rich.table import Table
 from paddlewheel.commands import render, scenes
 from paddlewheel.commands.estimate import estimate
 from paddlewheel.commands.terminal import bar, complain, console
+from paddlewheel.interrupt import INTERRUPTED
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.output import picture
 from paddlewheel.output.cache import Cache, replace, spans
 from paddlewheel.run import Frame, Simulation, check
 from paddlewheel.step import first_step
 from paddlewheel.types import StepReport
-
-INTERRUPTED = 130
 
 
 def run(options) -> int:
