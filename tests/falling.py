@@ -18,6 +18,9 @@ class Falling:
     def __init__(self, scene):
         self.scene = scene
 
+    def check(self):
+        pass
+
     def start(self):
         grid = self.scene.grid
         rng = np.random.default_rng(0)

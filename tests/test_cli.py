@@ -18,6 +18,7 @@ from falling import Falling, equal
 from paddlewheel import gallery
 from paddlewheel.cli import main
 from paddlewheel.commands import run as run_command
+from paddlewheel.commands import scenes
 from paddlewheel.commands.estimate import frame_bytes, particle_count, step_count
 from paddlewheel.output.cache import Cache
 from paddlewheel.run import Simulation, SolveFailedError
@@ -63,11 +64,16 @@ def folder(tmp_path, monkeypatch):
         "late_error.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else p.speed),"),
         "late_shape.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else 1.0),"),
         "late_nan.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), lambda p: p if len(p) == 64 else p * float('nan')),"),
+        "leaves.py": "import sys\n\ndef scene():\n    sys.exit(7)\n",
+        "leaves_at_once.py": "raise SystemExit",
+        "thick.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), viscosity=100),"),
         "outside.py": SCENE.replace("pw.HalfSpace((0, level, 0), (0, 1, 0))", "pw.Sphere((5, 5, 5), 1)"),
         "moving.py": SCENE.replace("0.2, lid", "0.2").replace("radius)),", "radius), lambda t: pw.Pose((t, 0, 0))),"),
     }
     for name, text in scenes.items():
         (tmp_path / name).write_text(text)
+    (tmp_path / "binary.py").write_bytes(bytes(range(256)))
+    (tmp_path / "latin.py").write_bytes(b"\xe4 = 1")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -216,6 +222,10 @@ MISTAKES = {
     "missing parameter": ("run wants_more.py", "wants_more", "'height'", "--set"),
     "syntax error": ("run typing_error.py", "typing_error.py:2", "invalid syntax"),
     "name error": ("run name_error.py", "name_error.py:3: NameError", "'pw'"),
+    "exit in a scene": ("run leaves.py", "leaves.py:4: sys.exit(7): expected a scene"),
+    "exit in a file": ("run leaves_at_once.py", "leaves_at_once.py:1: sys.exit(None)"),
+    "no text": ("run binary.py", "binary.py: is not text, expected a file of Python"),
+    "text of another sort": ("run latin.py", "latin.py", "utf-8"),
     "open mesh": ("run open_mesh.py", "Mesh: not closed"),
     "nothing to solve for": ("run no_liquid.py", "no Liquid"),
     "size of no whole cells": ("run odd_size.py", "size=(1.0, 0.7, 1.0)", "nearest"),
@@ -224,8 +234,11 @@ MISTAKES = {
     "velocity of two components": ("run flat_speed.py", "items[0] Liquid(HalfSpace): velocity(points) returned"),
     "velocity of NaN": ("run nan_speed.py", "items[0] Liquid(HalfSpace): velocity at", "nan"),
     "velocity that fails in the step": ("first-step late_error.py", "late_error.py:6: AttributeError", "'speed'"),
-    "velocity of a wrong shape in the step": ("first-step late_shape.py", "late_shape.py: IndexError"),
-    "velocity of NaN in the step": ("first-step late_nan.py", "not finite"),
+    "velocity of a wrong shape in the step": (
+        "first-step late_shape.py",
+        "items[0] Liquid(HalfSpace): velocity(points)",
+    ),
+    "velocity of NaN in the step": ("first-step late_nan.py", "items[0] Liquid(HalfSpace): velocity at"),
     "out is a file": ("run good.py --out good.py", "good.py", "exists"),
     "out in a file": ("run good.py --out good.py/a", "good.py", "Not a directory"),
     "first step into a file": ("first-step good.py --out good.py", "good.py", "exists"),
@@ -235,6 +248,9 @@ MISTAKES = {
     "no frames": ("run good.py --frames 0", "'0'"),
     "frames as text": ("run good.py --frames all", "'all'", "1-240"),
     "resume and overwrite": ("run good.py --resume --overwrite", "--overwrite", "not allowed with"),
+    "dry run without liquid": ("run no_liquid.py --dry-run", "no Liquid and no Inflow"),
+    "dry run of thick liquid": ("run thick.py --dry-run", "items[0] Liquid(HalfSpace): viscosity=100"),
+    "first step of thick liquid": ("first-step thick.py", "items[0] Liquid(HalfSpace): viscosity=100"),
     "dry run of nothing": ("run nowhere.py --dry-run", "nowhere.py", "No such file"),
     "render of nothing": ("render nowhere", "nowhere: no run is there"),
     "render of a file": ("render good.py", "good.py: no run is there"),
@@ -364,6 +380,19 @@ def test_a_resumed_run_is_the_unbroken_one(folder, falling, capsys):
     assert capsys.readouterr().out == "cache: frames up to 8 are there already\n"
 
 
+def test_frames_that_are_missing_are_told(folder, falling, capsys):
+    line = [*RUN, "--set", "dimensions=2"]
+    assert main([*line, "--frames", "2"]) == 0
+    assert main([*line, "--frames", "4-5", "--resume"]) == 0
+    assert capsys.readouterr().out.endswith("cache/dam-break.0001.npz … dam-break.0005.npz, frames 1-2, 4-5\n")
+    assert main(["render", "cache"]) == 0
+    assert "warning: cache: missing frames, which are left out: 3\n" in capsys.readouterr().err
+    assert main(["render", "cache", "--frames", "5-7"]) == 0
+    assert "warning: cache: missing frames, which are left out: 6-7\n" in capsys.readouterr().err
+    assert main(["render", "cache", "--frames", "4-5"]) == 0
+    assert "warning" not in capsys.readouterr().err
+
+
 def test_a_damaged_last_frame_is_computed_again(folder, falling, capsys):
     assert main([*RUN, "--frames", "4"]) == 0
     last = folder / "cache" / "dam-break.0004.npz"
@@ -407,6 +436,34 @@ def test_an_edited_scene_or_another_version_is_not_resumed(folder, falling, monk
     (folder / "good.py").write_text(SCENE + "# edited")
     assert main(line) == 2
     assert "of an edited scene" in capsys.readouterr().err
+
+
+def test_a_module_beside_the_scene_that_was_edited_is_named(folder, falling, capsys):
+    (folder / "parts").mkdir()
+    (folder / "parts" / "edited_level.py").write_text("LEVEL = 0.4")
+    text = SCENE.replace("import paddlewheel as pw", "import paddlewheel as pw\nfrom parts.edited_level import LEVEL")
+    (folder / "scene.py").write_text(text.replace("level=0.5", "level=LEVEL"))
+    line = ["run", "scene.py", "--frames", "2", "--resume"]
+    assert main(line) == 0
+    assert list(Cache.of(folder / "out" / "scene").manifest()["modules"]) == ["parts/edited_level.py"]
+    assert main(line) == 0
+    (folder / "parts" / "edited_level.py").write_text("LEVEL = 0.4  # or so")
+    capsys.readouterr()
+    assert main(line) == 2
+    assert "of a scene with another parts/edited_level.py" in capsys.readouterr().err
+
+
+def test_a_run_by_other_code_is_drawn_but_not_resumed(folder, falling, monkeypatch, capsys):
+    line = [*RUN, "--set", "dimensions=2", "--frames", "1", "--resume"]
+    assert main(line) == 0
+    monkeypatch.setattr(scenes, "source_hash", lambda: "f" * 12)
+    capsys.readouterr()
+    assert main(line) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "by other code of paddlewheel" in error
+    assert main(["render", "cache"]) == 0
+    assert "warning" not in capsys.readouterr().err
 
 
 def test_overwrite_begins_anew(folder, falling):
@@ -459,10 +516,11 @@ def test_a_function_that_fails_later_is_named_with_its_line(folder, falling, mon
 def test_liquid_inside_a_solid_is_one_line(folder, capsys):
     text = SCENE.replace("pw.HalfSpace((0, level, 0), (0, 1, 0))", "pw.Sphere((0.5, 0.4, 0.5), 0.5 * radius)")
     (folder / "buried.py").write_text(text)
-    assert main(["run", "buried.py"]) == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("paddlewheel: error: items[0] Liquid(Sphere): there is no room for any liquid")
-    assert not (folder / "out").exists()
+    for line in (["run", "buried.py"], ["run", "buried.py", "--dry-run"]):
+        assert main(line) == 2
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert error.startswith("paddlewheel: error: items[0] Liquid(Sphere): there is no room for any liquid")
+        assert not (folder / "out").exists()
 
 
 def test_an_unwritable_folder_is_one_line(folder, falling, monkeypatch, capsys):
@@ -574,6 +632,36 @@ def test_ctrl_c_leaves_a_run_to_resume(folder):
     assert "Traceback" not in error
 
 
+@pytest.mark.parametrize("way", ["module", "script"])
+def test_ctrl_c_while_it_is_loaded_is_one_line(way, folder):
+    """As if Ctrl-C came while Numba is imported."""
+    (folder / "numba.py").write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)")
+    (folder / "paddlewheel").write_text("import sys\nfrom paddlewheel.cli import main\nsys.exit(main())")
+    path = os.pathsep.join([str(folder), *sys.path])
+    words = ["-m", "paddlewheel"] if way == "module" else ["paddlewheel"]
+    done = subprocess.run(
+        [sys.executable, *words, "gallery"], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "paddlewheel: interrupted\n")
+
+
+def test_ctrl_c_in_a_program_that_uses_the_package_is_its_own(folder):
+    code = "import signal, paddlewheel; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_output_is_no_mistake(closed, folder):
+    line = f'exec "$0" "$@" {closed}'
+    for arguments in (["gallery"], [*RUN, "--frames", "1", "--overwrite"]):
+        done = subprocess.run(
+            ["sh", "-c", line, sys.executable, str(FALLING), *arguments], capture_output=True, text=True
+        )
+        assert done.returncode == 0
+        assert "Traceback" not in done.stderr
+    assert frames_of(folder / "cache", "dam-break").keys() == {1}
+
+
 def test_a_dry_run_says_what_it_costs_and_writes_nothing(folder, capsys):
     before = contents(folder)
     assert main(["run", "dam-break", "--dry-run", "--cells", "32"]) == 0
@@ -582,6 +670,16 @@ def test_a_dry_run_says_what_it_costs_and_writes_nothing(folder, capsys):
     for word in ("particles", "memory", "disk", "for each frame", "constants for two threads"):
         assert word in out
     assert contents(folder) == before
+
+
+def test_a_dry_run_counts_what_every_step_takes(folder, capsys):
+    """Of a grid so small that its cells take no time."""
+    assert main(["run", "dam-break", "--dry-run", "--cells", "8", "--set", "dimensions=2", "--frames", "100"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("time"))
+    _, each, _, _, _, _, whole, *_ = line.split()
+    assert 1e-3 < float(each) < 0.1
+    assert float(whole) == pytest.approx(100 * float(each), rel=0.06)
+    assert "for 100;" in line
 
 
 def test_particles_are_estimated_from_the_volume():

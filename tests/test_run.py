@@ -10,6 +10,7 @@ from falling import Falling, equal
 from paddlewheel.run import Simulation, SolveFailedError
 from paddlewheel.scene import Force, Inflow, Liquid, Scene, Solid
 from paddlewheel.solids.shapes import Box, Sphere
+from paddlewheel.step import first_step
 from paddlewheel.types import State
 
 BALL = Sphere((0.5, 0.5, 0.5), 0.2)
@@ -110,6 +111,20 @@ def test_progress_is_told_of_the_frames():
 def test_nothing_to_simulate_is_refused(items):
     with pytest.raises(ValueError, match="no Liquid and no Inflow"):
         Simulation(scene(items=items))
+
+
+@pytest.mark.parametrize("viscosity", [100, lambda points: points[:, 0]], ids=["number", "function"])
+def test_viscosity_is_refused_until_it_is_simulated(viscosity):
+    thick = scene(items=[Solid(BALL), Liquid(BALL, viscosity=viscosity)])
+    for refuse in (Simulation, first_step):
+        with pytest.raises(ValueError, match=r"items\[1\] Liquid\(Sphere\): viscosity=.* is not simulated yet"):
+            refuse(thick)
+
+
+def test_walls_that_hold_the_liquid_are_refused_too():
+    for refuse in (Simulation, first_step):
+        with pytest.raises(ValueError, match="Scene: walls='no-slip': viscosity is not simulated yet"):
+            refuse(scene(walls="no-slip"))
 
 
 def test_an_inflow_alone_is_enough():

@@ -129,7 +129,7 @@ BAD_SCENES = {
     ),
     "an infinite pressure": (
         {"items": [SurfacePressure(lambda points, t: np.full(len(points), INF))]},
-        r"items\[0\] SurfacePressure: f at \(0.25, 0.125, 0.125\) m is inf, expected a finite number",
+        r"items\[0\] SurfacePressure: f at \(0.25, 0.125, 0.125\) m is inf at t = 0 s, expected a finite number",
     ),
     "liquid outside": (
         {"items": [Solid(BALL), Liquid(Sphere((3.0, 0.5, 0.5), 0.2))]},
@@ -141,12 +141,13 @@ BAD_SCENES = {
     ),
     "particles of a plane in space": (
         {"method": Method(particles_per_cell=4)},
-        "particles_per_cell=4 in a 3-D scene, expected one of 1, 8, 27",
+        "particles_per_cell=4 in a 3-D scene, expected 8 or 27: 2 or 3 along each axis",
     ),
     "particles of space in a plane": (
         {"size": (2.0, 1.0, 0.25), "method": Method(particles_per_cell=8)},
-        "particles_per_cell=8 in a 2-D scene, expected one of 1, 4, 9",
+        "particles_per_cell=8 in a 2-D scene, expected 4 or 9: 2 or 3 along each axis",
     ),
+    "one particle": ({"method": Method(particles_per_cell=1)}, "particles_per_cell=1 in a 3-D scene, expected 8 or 27"),
     "particles as text": ({"method": Method(particles_per_cell="many")}, "particles_per_cell='many'"),
     "particles as truth": ({"method": Method(particles_per_cell=True)}, "particles_per_cell=True"),
     "a shape as item": (
@@ -199,6 +200,7 @@ BAD_PARTS = {
     "NaN flip": (lambda: Method(flip=NAN), "Method: flip=nan"),
     "unknown interpolation": (lambda: Method(interpolation="centroid"), "interpolation='centroid'.*'open-centroid'"),
     "no cfl": (lambda: Method(cfl=0), "Method: cfl=0, expected a positive number"),
+    "cfl beyond sense": (lambda: Method(cfl=1e9), "Method: cfl=1000000000.0, expected at most 100"),
     "markers for flip": (
         lambda: Method(surface="markers"),
         "surface='markers' with advection='flip': its particles carry the velocity",
@@ -295,10 +297,21 @@ def test_the_surface_goes_with_the_advection(advection, surface):
 
 
 @pytest.mark.parametrize(
-    ("count", "depth", "along"), [(None, 1, 2), (27, 1, 3), (1, 1, 1), (None, 0.25, 2), (9, 0.25, 3)]
+    ("count", "depth", "along"), [(None, 1, 2), (8, 1, 2), (27, 1, 3), (None, 0.25, 2), (9, 0.25, 3)]
 )
 def test_particles_along_each_axis(count, depth, along):
     assert box(size=(2, 1, depth), method=Method(particles_per_cell=count)).particles_per_axis == along
+
+
+@pytest.mark.parametrize("low", [0.3, -0.3])
+def test_an_inflow_thinner_than_a_cell_warns(low):
+    """Also if only the part of it in the domain is so thin."""
+    thin, whole = (Box((low, 0.2, 0), (max(low, 0) + t, 0.8, 1)) for t in (0.2, 0.25))
+    with pytest.warns(UserWarning, match=r"items\[1\] Inflow\(Box\) is 0.2 m thick, less than a cell of 0.25 m"):
+        box(items=[Liquid(BALL), Inflow(thin, (1, 0, 0))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        box(items=[Liquid(BALL), Inflow(whole, (1, 0, 0))])
 
 
 @pytest.mark.parametrize("item", [Solid, Outflow])

@@ -5,8 +5,10 @@ import pytest
 
 from paddlewheel.run import Simulation
 from paddlewheel.scene import ADVECTION, Inflow, Liquid, Method, Outflow, Scene, Solid
+from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Cylinder, HalfSpace, Sphere
 from paddlewheel.sources import Sources
+from paddlewheel.types import Particles
 
 G = 9.81
 
@@ -18,6 +20,11 @@ def scene(dimensions, items, cells=None, advection="flip", **arguments):
     cells = cells or {2: 40, 3: 24}[dimensions]
     size = (1, 1, 1 / cells) if dimensions == 2 else (1, 1, 1)
     return Scene(size=size, cells=cells, items=items, method=Method(advection=advection), **arguments)
+
+
+def everywhere(points):
+    """No solid covers any point."""
+    return np.ones(len(points), bool)
 
 
 def each(simulation):
@@ -61,8 +68,72 @@ def test_an_inflow_gives_velocity_times_area(dimensions, degrees):
     simulation, rate = poured(dimensions, degrees)
     sources = Sources(simulation.scene)
     dt, steps = 0.01, 400
-    count = sum(len(sources.emit(dt, n, lambda points: np.ones(len(points), bool)).position) for n in range(steps))
+    count = sum(len(sources.emit(dt, n, everywhere)[0].position) for n in range(steps))
     assert count * each(simulation) == pytest.approx(rate * dt * steps, rel=0.01)
+
+
+@dimensions
+@pytest.mark.parametrize("cells", [1, 2.5])
+def test_a_short_inflow_gives_as_much_as_a_long_one(dimensions, cells):
+    """Also in steps in which its liquid crosses it several times."""
+    n, speed = 16, 2.0
+    inflow = Inflow(Box((0.5, 0.25, 0), (0.5 + cells / n, 0.75, 1)), (speed, 0, 0))
+    made = scene(dimensions, [inflow], n)
+    dt, steps = 4 / n / speed, 20
+    count = sum(len(Sources(made).emit(dt, number, everywhere)[0].position) for number in range(steps))
+    area = 0.5 / n if dimensions == 2 else 0.5
+    assert count / (n**3 * (4 if dimensions == 2 else 8)) == pytest.approx(area * speed * dt * steps, rel=0.02)
+
+
+def test_an_inflow_does_not_give_through_a_wall():
+    """Its first strides end at the wall, however far a step goes."""
+    wall = Solid(Box((0.65, -1, -1), (0.7, 2, 2)))
+    simulation = Simulation(scene(2, [Inflow(Box((0.5, 0.3, 0), (0.55, 0.7, 1)), (2.0, 0, 0)), wall]))
+    for _ in range(3):
+        simulation.step(0.1)
+    assert simulation.state.particles.position[:, 0].max() <= 0.65 + 1e-6
+
+
+@dimensions
+def test_an_inflow_into_a_full_tank_stops_and_says_so(dimensions):
+    """A tenth more than fits, and not a particle beyond."""
+    items = [Liquid(Box((0, 0, 0), (1, 0.9, 1))), Inflow(Box((0.25, 0.5, -1), (0.75, 0.75, 1)), (0, -2, 0))]
+    simulation = Simulation(scene(dimensions, items, 8))
+    simulation.advance(0.5)
+    report = simulation.advance(0.1)
+    assert held(simulation) == pytest.approx(1.1 * np.prod(simulation.scene.grid.size), rel=0.1)
+    assert report.inflow == 0
+    assert "items[1] Inflow(Box): has no room: there is more liquid than fits where it gives" in report.warnings
+    closed = [warning for warning in report.warnings if "closed regions" in warning]
+    assert closed
+    assert all(warning.endswith("because inflows gave more than fits") for warning in closed)
+
+
+def test_no_particle_comes_into_a_crowded_cell():
+    made = scene(2, [Inflow(Box((0.25, 0.25, 0), (0.5, 0.5, 1)), (0, 0, 0))], 8)
+    for count, given in ((7, 16), (8, 12)):  # of twice four
+        there = Particles.at(np.full((count, 3), (0.3, 0.3, 1 / 16)), (0, 0, 0))
+        new, warnings = Sources(made).emit(None, 0, everywhere, there)
+        assert len(new.position) == given
+        assert len(warnings) == (given < 16)
+
+
+def test_an_inflow_without_room_for_a_particle_is_refused():
+    with pytest.warns(UserWarning, match="less than a cell"):
+        made = scene(2, [Inflow(Box((0.3, 0.3, 0), (0.3001, 0.301, 1)), (1, 0, 0))])
+    with pytest.raises(ValueError, match=r"items\[0\] Inflow\(Box\): there is no room for any liquid: it is too thin"):
+        Simulation(made)
+
+
+def test_an_inflow_in_a_solid_may_wait_for_it_to_go():
+    plug = Solid(Box((0.2, 0.2, -1), (0.6, 0.6, 1)), motion=lambda t: Pose((t, 0, 0)))
+    simulation = Simulation(scene(2, [Inflow(Box((0.3, 0.3, 0), (0.4, 0.4, 1)), (0, -1, 0)), plug]))
+    assert held(simulation) == 0
+
+
+def test_liquid_is_not_filled_twice_where_an_inflow_is():
+    items = [Liquid(Box((0, 0, 0), (1, 0.5, 1))), Inflow(Box((0.25, 0.25, 0), (0.5, 0.5, 1)), (0, 0, 0))]
+    assert held(Simulation(scene(2, items, 8))) == pytest.approx(0.5 / 8)
 
 
 @dimensions

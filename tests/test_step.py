@@ -6,7 +6,7 @@ import pytest
 from falling import equal
 from paddlewheel.grid.centroid import interpolate
 from paddlewheel.run import Simulation
-from paddlewheel.scene import ADVECTION, Force, Liquid, Method, Scene, Solid, SurfacePressure
+from paddlewheel.scene import ADVECTION, Force, Inflow, Liquid, Method, Scene, Solid, SurfacePressure
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 
@@ -347,3 +347,49 @@ def test_a_scoop_keeps_what_it_holds(advection):
     assert 0.9 <= held.sum() * h * h / 4 / capacity <= 1.1
     inside = cup.moved(translate=motion(4.0).position).distance(x)
     assert inside.min() > -0.01 * h
+
+
+# --- functions of the user's that go wrong later ---
+
+
+def later(function, wrong):
+    """A function of points and time that gives something else after the start."""
+    return lambda points, t: function(points) if t == 0 else wrong(points)
+
+
+LATE = {
+    "a force for all": (
+        Force(later(lambda p: p, lambda p: p[:1])),
+        r"items\[1\] Force: f\(points\) .* \(1, 3\) .* t = 0",
+    ),
+    "a force of NaN": (
+        Force(later(lambda p: p, lambda p: p * np.nan)),
+        r"items\[1\] Force: f at .* m is \(nan, nan, nan\) at t = 0.01 s, expected finite numbers",
+    ),
+    "one pressure": (
+        SurfacePressure(later(lambda p: p[:, 0], lambda p: 7.0)),
+        r"items\[1\] SurfacePressure: f\(points\) returned float64 of shape \(\) .* at t = 0.01 s, expected",
+    ),
+    "an infinite pressure": (
+        SurfacePressure(later(lambda p: p[:, 0], lambda p: p[:, 0] / np.zeros(len(p)))),
+        r"items\[1\] SurfacePressure: f at .* m is inf at t = 0.01 s, expected a finite number",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("name", LATE)
+def test_a_function_that_goes_wrong_later_is_named_with_the_time(name):
+    item, message = LATE[name]
+    simulation = Simulation(scene(2, "flip", [Liquid(Box((0, 0, 0), (0.4, 0.7, 1))), item], 8))
+    with pytest.raises(ValueError, match=message):
+        simulation.step(0.01)
+
+
+@pytest.mark.parametrize("wrong", [lambda p: p[:1], lambda p: p * np.nan], ids=["one for all", "NaN"])
+@pytest.mark.parametrize("kind", [Liquid, Inflow])
+def test_a_velocity_that_fits_only_the_first_points_is_named(kind, wrong):
+    """64 are tried when the scene is made; no velocity stands for all points by being one."""
+    item = kind(Box((0.2, 0.2, -1), (0.6, 0.6, 1)), velocity=lambda p: p if len(p) == 64 else wrong(p))
+    with pytest.raises(ValueError, match=rf"items\[0\] {kind.__name__}\(Box\): velocity"):
+        Simulation(scene(2, "flip", [item], 8))

@@ -15,6 +15,7 @@ for frame in simulation.run(frames=48):
     print(frame.number, frame.report.volume)
 """
 
+from paddlewheel import interrupt  # noqa: F401, first: what follows takes its time
 from paddlewheel.measure import Solids, liquid_distance
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.run import Frame, Simulation, SolveFailedError

@@ -12,7 +12,7 @@ from paddlewheel.kernel import kernel
 from paddlewheel.measure import carried
 from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, yielding
 from paddlewheel.physics.pressure import Projection
-from paddlewheel.scene import Force, RigidBody, Scene, Solid, label
+from paddlewheel.scene import Force, RigidBody, Scene, Solid, labelled, values_at
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
@@ -43,11 +43,11 @@ class Bodies:
 
     def __init__(self, scene: Scene, masses: Sequence[Mass], shapes: Sequence[Shape]):
         self.scene, self.masses = scene, list(masses)
-        self._named = [(label(i, item), item) for i, item in enumerate(scene.items) if isinstance(item, RigidBody)]
+        self._named = labelled(scene.items, RigidBody)
         self.items = [item for _, item in self._named]
-        self._solids = [(label(i, item), item) for i, item in enumerate(scene.items) if isinstance(item, Solid)]
+        self._solids = labelled(scene.items, Solid)
         self._one_way = np.array([item.one_way for item in self.items], np.bool_)
-        self._forces = [item for item in scene.items if isinstance(item, Force)]
+        self._forces = labelled(scene.items, Force)
         grid = scene.grid
         self._contact = Contact(
             shapes,
@@ -248,8 +248,8 @@ class Bodies:
         out = np.zeros((len(bodies), 6))
         for n, (item, mass, body) in enumerate(zip(self.items, self.masses, bodies, strict=True)):
             g = np.array(self.scene.gravity)
-            for force in self._forces:
-                g = g + np.asarray(force.f(np.array(body.position)[None], time))[0]
+            for name, force in self._forces:
+                g = g + values_at(name, force, body.position[None], time)[0]
             F = self._freedom(item, body.position)
             if item.axis is None:  # each motion for itself
                 out[n] = dt * F @ (F.T @ np.append(g, np.zeros(3)))

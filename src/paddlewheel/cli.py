@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 
 import paddlewheel
-from paddlewheel import benchmark
+from paddlewheel import benchmark, interrupt
 from paddlewheel.commands import bench, check, render, run
 from paddlewheel.commands.terminal import complain, one_line
 from paddlewheel.kernel import threads
@@ -17,7 +17,7 @@ from paddlewheel.run import SolveFailedError
 from paddlewheel.scene import SOLVERS
 from paddlewheel.solids import argument
 
-MISTAKE, INTERRUPTED, UNREAD = 2, 130, 141
+MISTAKE, UNREAD = 2, 141
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -26,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     0, 1 a check failed, 2 the user's mistake, or a disk or a solve that failed, 130 Ctrl-C, 141 if nobody
     reads what it prints, as in `paddlewheel gallery | true`.
     """
+    _open_streams()
     warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
     try:
         try:
@@ -41,6 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _main(arguments: list[str] | None) -> int:
     try:
+        interrupt.release()
         threads()  # refuses a PADDLEWHEEL_THREADS that cannot be
         options = _parser().parse_args(_checked_names(sys.argv[1:] if arguments is None else arguments))
         return options.command(options) or 0
@@ -51,7 +53,14 @@ def _main(arguments: list[str] | None) -> int:
         return MISTAKE
     except KeyboardInterrupt:
         complain("interrupted")
-        return INTERRUPTED
+        return interrupt.INTERRUPTED
+
+
+def _open_streams() -> None:
+    """Give standard output and error somewhere to go if they are closed, as by `paddlewheel run … >&-`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
 
 
 def _setting(text: str) -> tuple[str, object]:
@@ -257,7 +266,7 @@ def _add_liquid(kinds) -> None:
         help="the time step of a liquid on a ladder of grids",
         description="Time the steps of a liquid, stage by stage, and measure its memory on a ladder of grids. It is a\n"
         "dam break, FLIP with 8 particles per cell, 4 million at 128 cells; or the gallery's liquid-in-sphere\n"
-        "as in Batty's Fluid3D: semi-Lagrangian, one marker per cell, steps of one cell. docs/benchmarks.md\n"
+        "as in Batty's Fluid3D: semi-Lagrangian, steps of one cell, but 8 markers per cell. docs/benchmarks.md\n"
         "says how it is measured.",
         epilog="""examples:
   paddlewheel bench liquid --json liquid.json --plot liquid.png

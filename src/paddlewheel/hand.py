@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.scene import Hand, RigidBody, Scene, label
+from paddlewheel.scene import Hand, RigidBody, Scene, labelled
 from paddlewheel.solids import argument
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.pose import Pose
@@ -62,7 +62,7 @@ class Hands:
     def __init__(self, scene: Scene, masses: list[Mass]):
         self.scene, self._masses = scene, masses
         self._bodies = [item for item in scene.items if isinstance(item, RigidBody)]
-        self._scripted = [(label(i, item), item) for i, item in enumerate(scene.items) if isinstance(item, Hand)]
+        self._scripted = labelled(scene.items, Hand)
         self._own: Hold | None = None
 
     def grab(self, bodies, body: int | RigidBody, point) -> None:

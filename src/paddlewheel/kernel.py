@@ -21,13 +21,14 @@ import tempfile
 import threading
 import time
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import numba
 from numba import prange
 from numba.core import event
 
-__all__ = ["compile_seconds", "kernel", "prange", "threads", "threads_worth"]
+__all__ = ["compile_seconds", "kernel", "prange", "source_hash", "threads", "threads_worth"]
 
 # Full fast maths would delete tests for NaN and infinity. Sums must keep their order: with "reassoc" machine code of
 # the process that compiled a kernel adds up in another one than that which is loaded from the cache, and a run that is
@@ -82,31 +83,36 @@ def compile_seconds() -> float:
     return _listener.seconds
 
 
-def _source_hash() -> str:
-    """Twelve hex digits that change whenever any source file of the package does.
-
-    PADDLEWHEEL_CACHE_KEY overrules them, for work on the package itself: only kernels whose own file was edited are
-    compiled anew then, and those that call them from other files are not.
-    """
-    if os.environ.get("PADDLEWHEEL_CACHE_KEY", "").isidentifier():
-        return os.environ["PADDLEWHEEL_CACHE_KEY"]
+@cache
+def source_hash() -> str:
+    """Twelve hex digits that change whenever any source file of the package does, or Numba's version."""
     digest = hashlib.sha256(numba.__version__.encode())
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
+def _cache_key() -> str:
+    """The hash of the sources.
+
+    PADDLEWHEEL_CACHE_KEY overrules it, for work on the package itself: only kernels whose own file was edited are
+    compiled anew then, and those that call them from other files are not.
+    """
+    key = os.environ.get("PADDLEWHEEL_CACHE_KEY", "")
+    return key if key.isidentifier() else source_hash()
+
+
 def _use_cache() -> None:
     """Point Numba's cache at a directory of this very version of the sources."""
     try:
-        cache = _lasting_cache() / _source_hash()
-        cache.mkdir(parents=True, exist_ok=True)
-        writable = os.access(cache, os.W_OK)
+        folder = _lasting_cache() / _cache_key()
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK)
     except (OSError, RuntimeError):  # the latter from Path.home() of a user without any
         writable = False
     if not writable:  # kernels then live as long as the temporary directory
-        cache = _temporary_cache() / _source_hash()
-    numba.config.CACHE_DIR = str(cache)
+        folder = _temporary_cache() / _cache_key()
+    numba.config.CACHE_DIR = str(folder)
 
 
 def _lasting_cache() -> Path:

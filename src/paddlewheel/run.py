@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene
+from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene, refuse_viscosity
 from paddlewheel.solids import argument
 from paddlewheel.step import Stepper
 from paddlewheel.types import Boundary, State, StepReport
@@ -40,8 +40,7 @@ class Simulation:
     def __init__(
         self, scene: Scene, state: State | None = None, progress: Callable[[Iterable[int]], Iterable[int]] = iter
     ):
-        if not any(isinstance(item, Liquid | Inflow) for item in scene.items):
-            raise ValueError("the scene has no Liquid and no Inflow: there is nothing to simulate")
+        _check_items(scene)
         if state is not None and state.phi.shape != scene.grid.shape:
             raise ValueError(f"the state has {state.phi.shape} cells, the scene {scene.grid.shape}: expected the same")
         self.scene = scene
@@ -121,6 +120,18 @@ class Simulation:
             if last:
                 self.state.time = end
         return _joined(reports)
+
+
+def check(scene: Scene) -> None:
+    """Refuse a scene that a Simulation would refuse, without the time and the memory that one takes."""
+    _check_items(scene)
+    Stepper(scene).check()
+
+
+def _check_items(scene: Scene) -> None:
+    if not any(isinstance(item, Liquid | Inflow) for item in scene.items):
+        raise ValueError("the scene has no Liquid and no Inflow: there is nothing to simulate")
+    refuse_viscosity(scene)
 
 
 def _joined(reports: list[StepReport]) -> StepReport:

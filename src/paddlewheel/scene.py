@@ -21,7 +21,8 @@ SURFACES = ("particles", "markers")
 MOTIONS = ("x", "y", "z", "rx", "ry", "rz")
 BODY_MASS = ("discrete", "exact")
 COUPLING = ("monolithic", "alternating")
-PARTICLES_PER_AXIS = (1, 2, 3)
+PARTICLES_PER_AXIS = (2, 3)  # with one alone, still water boils and loses volume
+MOST_CFL = 100  # steps so long that they say nothing of the flow any more
 _PROBED = 4  # points along each axis at which a function of the user's is tried
 
 
@@ -41,7 +42,7 @@ class Method:
                    water rests in it, or "exact"
     cfl            cells that the fastest liquid may cross in one step; where it is torn apart, steps are shorter
     tolerance      of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|
-    particles_per_cell  at the start: 1, 8 or 27, in 2-D 1, 4 or 9; None is two along each axis
+    particles_per_cell  at the start: 8 or 27, in 2-D 4 or 9; None is two along each axis
     """
 
     advection: str = "flip"
@@ -66,7 +67,8 @@ class Method:
         argument.choice("Method", "solver", self.solver, SOLVERS)
         argument.choice("Method", "coupling", self.coupling, COUPLING)
         argument.choice("Method", "body_mass", self.body_mass, BODY_MASS)
-        argument.positive("Method", "cfl", self.cfl)
+        if argument.positive("Method", "cfl", self.cfl) > MOST_CFL:
+            raise ValueError(f"Method: cfl={self.cfl!r}, expected at most {MOST_CFL}")
         if argument.positive("Method", "tolerance", self.tolerance) >= 1:
             raise ValueError(f"Method: tolerance={self.tolerance!r}, expected less than 1")
 
@@ -187,7 +189,7 @@ class Liquid:
     """Liquid that fills a shape at the start.
 
     velocity    [m/s], three numbers or f(points (n, 3)) -> (n, 3)
-    viscosity   [Pa s], a number or f(points (n, 3)) -> (n,)
+    viscosity   [Pa s], a number or f(points (n, 3)) -> (n,); only 0 is simulated yet
     """
 
     shape: Shape
@@ -204,7 +206,7 @@ class Liquid:
 
 @dataclass(frozen=True)
 class Inflow:
-    """A source: a shape that is always full of liquid, which leaves it with a velocity.
+    """A source: a shape that is always full of liquid, which leaves it with a velocity, as long as there is room.
 
     velocity    [m/s], three numbers or f(points (n, 3)) -> (n, 3)
     """
@@ -262,7 +264,7 @@ class Scene:
     fps         frames per second
     items       what is in the box
     open_sides  sides of the box without a wall, where p = 0: any of -x +x -y +y -z +z
-    walls       whether viscous liquid slips along them: "free-slip" or "no-slip"
+    walls       whether viscous liquid slips along them: "free-slip" or "no-slip"; only the first is simulated yet
     """
 
     size: tuple[float, float, float]
@@ -303,7 +305,7 @@ class Scene:
 
     @property
     def particles_per_axis(self) -> int:
-        """Particles along each axis of a full cell at the start: 1, 2 or 3."""
+        """Particles along each axis of a full cell at the start: 2 or 3."""
         count = self.method.particles_per_cell
         return 2 if count is None else round(count ** (1 / self._dimensions))
 
@@ -316,14 +318,44 @@ class Scene:
         counts = [n**self._dimensions for n in PARTICLES_PER_AXIS]
         if count is not None and (isinstance(count, bool) or count not in counts):
             raise ValueError(
-                f"Method: particles_per_cell={count!r} in a {self._dimensions}-D scene, expected one of "
-                f"{', '.join(map(str, counts))}"
+                f"Method: particles_per_cell={count!r} in a {self._dimensions}-D scene, expected "
+                f"{' or '.join(map(str, counts))}: {' or '.join(map(str, PARTICLES_PER_AXIS))} along each axis"
             )
 
 
 def label(index: int, item) -> str:
     """How errors name an item: "items[2] Solid(Sphere)"."""
     return f"items[{index}] {_kind(item)}"
+
+
+def labelled(items: Iterable[Item], kind) -> list[tuple[str, Item]]:
+    """The items of a kind, each with the name that errors give it."""
+    return [(label(index, item), item) for index, item in enumerate(items) if isinstance(item, kind)]
+
+
+def velocity_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.ndarray:
+    """The velocity [m/s] that an item gives its liquid at points (n, 3), shape (n, 3); errors call it `name`.
+
+    Outside its shape a function of the user's need not give finite numbers.
+    """
+    if callable(item.velocity):
+        return argument.evaluated(name, "velocity", item.velocity, points, 3, within=item.shape)
+    return np.broadcast_to(item.velocity, points.shape)
+
+
+def values_at(name: str, item: Force | SurfacePressure, points: np.ndarray, time: float) -> np.ndarray:
+    """The acceleration (n, 3) [m/s²] or the pressure (n,) [Pa] of an item at points (n, 3) and a time [s]."""
+    width = 3 if isinstance(item, Force) else None
+    return argument.evaluated(name, "f", item.f, points, width, time=time)
+
+
+def refuse_viscosity(scene: Scene) -> None:
+    """Raise a ValueError if a scene wants what can be described but is not simulated yet."""
+    for name, item in labelled(scene.items, Liquid):
+        if callable(item.viscosity) or item.viscosity:
+            raise ValueError(f"{name}: viscosity={item.viscosity!r}: viscosity is not simulated yet, expected 0")
+    if scene.walls != "free-slip":
+        raise ValueError(f"Scene: walls={scene.walls!r}: viscosity is not simulated yet, expected 'free-slip'")
 
 
 def checked_sides(owner: str, sides, grid: Grid) -> frozenset[str]:
@@ -346,8 +378,7 @@ def _check_item(index, item, grid) -> None:
         raise ValueError(f"items[{index}] is {item!r}, expected a {kinds} or {Item.__args__[-1].__name__}")
     name = label(index, item)
     if isinstance(item, Force | SurfacePressure):
-        width = 3 if isinstance(item, Force) else None
-        _probe(name, "f", lambda points: item.f(points, 0.0), grid, width)
+        values_at(name, item, _probe(grid), 0.0)
         return
     if isinstance(item, Hand):
         return
@@ -356,9 +387,22 @@ def _check_item(index, item, grid) -> None:
         return  # it may still come in
     if isinstance(item, RigidBody):
         _check_body(name, item, grid)
-    if isinstance(item, Liquid | Inflow) and callable(item.velocity):
-        _probe(name, "velocity", item.velocity, grid, 3, within=item.shape)
+    if isinstance(item, Liquid | Inflow):
+        velocity_at(name, item, _probe(grid))
     _check_inside(name, item, grid)
+    if isinstance(item, Inflow):
+        _check_thickness(name, item, grid)
+
+
+def _check_thickness(name, item, grid) -> None:
+    """An inflow of which the grid sees no way out pours into itself."""
+    low, high = (np.clip(corner, 0, grid.size) for corner in item.shape.bounds())
+    thickness = (high - low)[: 2 if grid.is_2d else 3].min()
+    if thickness < (1 - 1e-6) * grid.h:
+        warnings.warn(
+            f"{name} is {thickness:.3g} m thick, less than a cell of {grid.h:.3g} m: it may give less than it should",
+            stacklevel=5,
+        )
 
 
 def _check_body(name, item, grid) -> None:
@@ -386,35 +430,18 @@ def _check_inside(name, item, grid) -> None:
         start[2] = end[2] = 0.5 * grid.h
     if np.any(high < start) or np.any(low > end):
         where = (
-            f"{name} lies from {_short(low)} to {_short(high)} m, wholly outside the domain "
-            f"from {_short(start)} to {_short(end)} m"
+            f"{name} lies from {argument.short(low)} to {argument.short(high)} m, wholly outside the domain "
+            f"from {argument.short(start)} to {argument.short(end)} m"
         )
         if isinstance(item, Liquid | Inflow | RigidBody):
             raise ValueError(where)
         warnings.warn(f"{where}: it has no effect", stacklevel=5)
 
 
-def _probe(name, field, function, grid, width, within: Shape | None = None) -> None:
-    """Try a function of points at a few points of the box: it must give finite numbers, `width` of them for each.
-
-    A width of None is one number for each point. Outside the shape `within` they need not be finite.
-    """
+def _probe(grid) -> np.ndarray:
+    """A few points of the box, at which functions of the user's are tried."""
     axes = [(np.arange(_PROBED) + 0.5) * side / _PROBED for side in grid.size]
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    values = np.asarray(function(points.copy()))
-    expected = (len(points),) if width is None else (len(points), width)
-    if values.shape != expected or values.dtype.kind not in "iuf":
-        raise ValueError(
-            f"{name}: {field}(points) returned {values.dtype} of shape {values.shape} for points of shape "
-            f"{points.shape}, expected numbers of shape {expected}"
-        )
-    wrong = ~np.isfinite(values.reshape(len(points), -1)).all(axis=1)
-    if wrong.any() and within is not None:
-        wrong &= within.distance(points) < 0
-    if wrong.any():
-        at = np.argmax(wrong)
-        value, count = (f"{values[at]}", "a finite number") if width is None else (_short(values[at]), "finite numbers")
-        raise ValueError(f"{name}: {field} at {_short(points[at])} m is {value}, expected {count}")
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
 def _check_shape(item) -> None:
@@ -430,7 +457,3 @@ def _check_function(item) -> None:
 def _kind(item) -> str:
     shape = getattr(item, "shape", None)
     return type(item).__name__ if shape is None else f"{type(item).__name__}({type(shape).__name__})"
-
-
-def _short(vector) -> str:
-    return "(" + ", ".join(f"{v:.4g}" for v in vector) + ")"

@@ -8,16 +8,22 @@ velocity points into the shape the face stands still, so that an inflow under
 water does not drink at its back what it pours out in front.
 
 Inside it, particles go with the velocity, and where that has just come in
-from outside, new ones are drawn at random.
+from outside, new ones are drawn at random. Where there is no room for them,
+because a closed tank is full, none are.
 """
+
+import math
 
 import numpy as np
 
 from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.measure import node_distance
-from paddlewheel.physics.seeding import seed
-from paddlewheel.scene import Inflow, Outflow, Scene
+from paddlewheel.physics.seeding import CROWDED, seed
+from paddlewheel.scene import Inflow, Outflow, Scene, labelled, velocity_at
 from paddlewheel.types import AXES, Boundary, Faces, Particles
+
+FULL = 1.1  # times the liquid that fits into the domain, beyond which no more comes in
+_MOST_STRIDES = 100  # of an inflow in a step
 
 
 class Sources:
@@ -26,13 +32,19 @@ class Sources:
     def __init__(self, scene: Scene):
         self.scene, self.grid = scene, scene.grid
         self.per_cell = scene.particles_per_axis ** (2 if scene.grid.is_2d else 3)
-        self._inflows = [item for item in scene.items if isinstance(item, Inflow)]
+        self._inflows = labelled(scene.items, Inflow)
         self._outflows = [item for item in scene.items if isinstance(item, Outflow)]
-        self._phi = node_distance(self.grid, [item.shape for item in self._inflows]) if self._inflows else None
+        self._phi = node_distance(self.grid, [item.shape for _, item in self._inflows]) if self._inflows else None
+        self._pace = [self._crossings(name, item) for name, item in self._inflows]
         self._measured: tuple[Boundary, Boundary] | None = None
         if self._inflows:
             self._given = self._face_velocity(leaving=True)
             self._carried = self._face_velocity(leaving=False)
+
+    @property
+    def giving(self) -> bool:
+        """Whether there is any inflow."""
+        return bool(self._inflows)
 
     def opened(self, boundary: Boundary) -> Boundary:
         """The boundary as the pressure sees it: faces inside inflows are closed, and give."""
@@ -48,29 +60,26 @@ class Sources:
             for u, (inside, given) in zip(velocity, self._carried, strict=True):
                 u[inside] = given[inside]
 
-    def emit(self, dt: float | None, number: int, outside_solids) -> Particles:
-        """New particles for a step of dt [s]; all that the inflows hold if dt is None.
+    def emit(
+        self, dt: float | None, number: int, outside_solids, particles: Particles | None = None, room: float = math.inf
+    ) -> tuple[Particles, list[str]]:
+        """New particles for a step of dt [s], or all that the inflows hold if dt is None; and warnings.
 
-        outside_solids(points) tells which points no solid covers.
+        outside_solids(points) tells which points no solid covers. None come into
+        cells in which `particles` are CROWDED times as many as should be, and none
+        at all if these fill FULL times the `room` there is [m³]: an inflow into a
+        tank that is full stops.
         """
-        new = Particles.at(np.empty((0, 3)), (0, 0, 0), self._affine)
-        for index, item in enumerate(self._inflows):
-            position = seed(
-                self.grid,
-                item.shape.distance,
-                per_cell=self.per_cell,
-                number=number * len(self._inflows) + index,
-                bounds=item.shape.bounds(),
-            )
-            velocity = _velocity(item, position)
-            if dt is not None:  # those that came in just now
-                before = position - dt * velocity
-                beyond = (before < 0) | (before > self.grid.size)  # an inflow may reach through a side
-                fresh = (item.shape.distance(before) >= 0) | beyond.any(axis=1)
-                position, velocity = position[fresh], velocity[fresh]
-            free = outside_solids(position)
-            new = new.joined(Particles.at(position[free], velocity[free], self._affine))
-        return new
+        there = self._none() if particles is None else particles
+        full = len(there.position) * self.grid.h**3 / self.per_cell > FULL * room
+        new, warnings = self._none(), []
+        for index, (name, _) in enumerate(self._inflows):
+            mine = self._poured(index, dt, number * len(self._inflows) + index, outside_solids)
+            free = ~self._crowded(mine.position, there.position, new.position) & (not full)
+            if not free.all():
+                warnings.append(f"{name}: has no room: there is more liquid than fits where it gives")
+            new = new.joined(mine.take(free))
+        return new, warnings
 
     def drained(self, particles: Particles) -> np.ndarray | None:
         """Which particles have left, through outflows or open sides, as a mask; None if none can."""
@@ -82,14 +91,64 @@ class Sources:
             a = AXES.index(side[1])
             gone |= position[:, a] < 0 if side[0] == "-" else position[:, a] > self.grid.size[a]
         for item in self._outflows:
-            low, high = item.shape.bounds()
-            axes = range(2 if self.grid.is_2d else 3)
-            near = np.ones(len(position), bool)
-            for a in axes:
-                near &= (position[:, a] >= low[a]) & (position[:, a] <= high[a])
-            near = np.flatnonzero(near)
+            near = _between(position, *(corner[: 2 if self.grid.is_2d else 3] for corner in item.shape.bounds()))
             gone[near[item.shape.distance(position[near]) < 0]] = True
         return gone
+
+    def _poured(self, index, dt, number, outside_solids) -> Particles:
+        """What an inflow gives in a step, in strides no longer than it is thick: in longer ones it would give less."""
+        if dt is None:
+            return self._fresh(index, None, number, outside_solids)
+        strides = min(max(1, math.ceil(dt * self._pace[index])), _MOST_STRIDES)
+        new = self._none()
+        for stride in range(strides):
+            new.position[:] += np.float32(dt / strides) * new.velocity
+            new = new.take(self._inside(new.position) & outside_solids(new.position))
+            new = new.joined(self._fresh(index, dt / strides, number + (stride << 40), outside_solids))
+        return new
+
+    def _fresh(self, index, dt, number, outside_solids) -> Particles:
+        """Particles in an inflow that have come into it within dt [s], or all of them."""
+        name, item = self._inflows[index]
+        position = self._seeds(item, number)
+        velocity = velocity_at(name, item, position).astype(np.float32)
+        if dt is not None:
+            before = position - dt * velocity
+            fresh = (item.shape.distance(before) >= 0) | ~self._inside(before)  # an inflow may reach through a side
+            position, velocity = position[fresh], velocity[fresh]
+        free = outside_solids(position)
+        return Particles.at(position[free], velocity[free], self._affine)
+
+    def _seeds(self, item, number) -> np.ndarray:
+        shape = item.shape
+        return seed(self.grid, shape.distance, per_cell=self.per_cell, number=number, bounds=shape.bounds())
+
+    def _crossings(self, name, item) -> float:
+        """How often in a second [1/s] its liquid can cross an inflow, or what of it is in the domain."""
+        low, high = (np.clip(corner, 0, self.grid.size) for corner in item.shape.bounds())
+        fastest = np.abs(velocity_at(name, item, self._seeds(item, 0))).max(axis=0, initial=0.0)
+        return float((fastest / np.maximum(high - low, 1e-3 * self.grid.h)).max())
+
+    def _crowded(self, new, *there) -> np.ndarray:
+        """Which of new positions (n, 3) [m] are in cells that are crowded by those `there`, as a mask."""
+        if not len(new):
+            return np.zeros(0, bool)
+        cells = self._cell(new)
+        low, high = cells.min(axis=0), cells.max(axis=0) + 1
+        counts = np.zeros(high - low + 1, int)  # one more, for what lies on the upper sides of the last cells
+        for position in there:
+            near = _between(position, low * self.grid.h, high * self.grid.h)
+            np.add.at(counts, tuple((self._cell(position[near]) - low).T), 1)
+        return counts[tuple((cells - low).T)] >= CROWDED * self.per_cell
+
+    def _cell(self, position) -> np.ndarray:
+        return np.floor(position / self.grid.h).astype(int)
+
+    def _inside(self, position) -> np.ndarray:
+        return ((position >= 0) & (position <= self.grid.size)).all(axis=1)
+
+    def _none(self) -> Particles:
+        return Particles.at(np.empty((0, 3)), (0, 0, 0), self._affine)
 
     @property
     def _affine(self) -> bool:
@@ -132,10 +191,10 @@ class Sources:
         for a in range(3):
             points = self.grid.face_points(a).reshape(-1, 3)
             inside, given = np.zeros(len(points), bool), np.zeros(len(points), np.float32)
-            for item in self._inflows:
+            for name, item in self._inflows:
                 distance = item.shape.distance(points)
                 mine = np.flatnonzero(distance < (self.grid.h if leaving else 0.0))
-                u = _velocity(item, points[mine])[:, a]
+                u = velocity_at(name, item, points[mine])[:, a]
                 if leaving:
                     step = 0.5 * self.grid.h * (np.arange(3) == a)
                     rise = item.shape.distance(points[mine] + step) - item.shape.distance(points[mine] - step)
@@ -146,7 +205,10 @@ class Sources:
         return result
 
 
-def _velocity(item: Inflow, points: np.ndarray) -> np.ndarray:
-    if callable(item.velocity):
-        return np.asarray(item.velocity(np.asarray(points, np.float64)), np.float32)
-    return np.broadcast_to(np.float32(item.velocity), points.shape)
+def _between(position, low, high) -> np.ndarray:
+    """Indices of the positions in a box, found axis by axis, so that most are looked at only once."""
+    near = np.arange(len(position))
+    for a in range(len(low)):
+        x = position[near, a] if a else position[:, a]
+        near = near[(x >= low[a]) & (x <= high[a])]
+    return near

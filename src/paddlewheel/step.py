@@ -18,10 +18,21 @@ from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pressure import Projection, project
-from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, volume_seen
+from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, seed_in_chunks, volume_seen
 from paddlewheel.physics.surface import liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
-from paddlewheel.scene import Force, Liquid, RigidBody, Scene, SurfacePressure, label
+from paddlewheel.scene import (
+    Force,
+    Inflow,
+    Liquid,
+    RigidBody,
+    Scene,
+    SurfacePressure,
+    labelled,
+    refuse_viscosity,
+    values_at,
+    velocity_at,
+)
 from paddlewheel.sources import Sources
 from paddlewheel.types import Body, Boundary, Faces, Particles, State, StepReport
 
@@ -47,14 +58,20 @@ class Stepper:
         self.hands = Hands(scene, self.solids.masses)
         self.per_cell = self.sources.per_cell
         self._measured: tuple[np.ndarray, np.ndarray] | None = None
+        self._open_volume: tuple[np.ndarray, float] | None = None
         self._walls: Boundary | None = None
+
+    def check(self) -> None:
+        """Refuse what cannot start."""
+        self._check_room(self._outside_solids(0.0, self.bodies.start()))
 
     def start(self) -> State:
         """The state at time zero: liquids and inflows filled with particles."""
         grid, bodies = self.grid, self.bodies.start()
         boundary = self.boundary(0.0, bodies)
         outside = self._outside_solids(0.0, bodies)
-        particles = self._fill(outside).joined(self.sources.emit(None, 0, outside))
+        self._check_room(outside)
+        particles = self._fill(outside).joined(self.sources.emit(None, 0, outside)[0])
         self.solids.push_out(particles.position, boundary, 0.0, bodies)
         particles, first = sorted_by_cell(grid, particles)
         phi, _ = self._surface(particles, first, boundary)
@@ -113,7 +130,7 @@ class Stepper:
         self.solids.push_out(particles.position, boundary, now, bodies)
         clock.stop("move")
 
-        particles, inflow, outflow = self._exchanged(particles, dt, number, self._outside_solids(now, bodies))
+        particles, inflow, outflow, full = self._exchanged(particles, boundary, bodies, now, dt, number)
         clock.stop("sources")
 
         particles, first = sorted_by_cell(grid, particles)
@@ -168,7 +185,7 @@ class Stepper:
 
         report = StepReport(
             dt, 1, worst, liquid_volume(phi, boundary.phi, grid.h), energy, inflow, outflow,
-            warnings, [*solves, spread_info], clock.seconds,
+            full + warnings, [*solves, spread_info], clock.seconds,
         )  # fmt: skip
         clock.stop("report")
         return State(now, number, velocity, pressure, phi, particles, shift, bodies, contacts), report
@@ -177,23 +194,27 @@ class Stepper:
         """As many threads as a step of this size is worth."""
         return threads_worth(max(math.prod(self.grid.shape), len(particles.position)))
 
+    def _check_room(self, outside) -> None:
+        """Refuse liquids and inflows without room for a particle. An inflow may be in a solid that goes away."""
+        for name, item in labelled(self.scene.items, Liquid | Inflow):
+            seeds = seed_in_chunks(self.grid, item.shape.distance, per_cell=self.per_cell, bounds=item.shape.bounds())
+            if isinstance(item, Liquid):
+                if not any(outside(position).any() for position in seeds):
+                    raise ValueError(f"{name}: there is no room for any liquid: it is too thin, or in a solid")
+            elif not any(map(len, seeds)):
+                raise ValueError(f"{name}: there is no room for any liquid: it is too thin")
+
     def _fill(self, outside) -> Particles:
-        """Particles in the liquids where no solid is, `outside`, each with its liquid's velocity."""
+        """Particles in the liquids where no inflow is, nor a solid, `outside`, each with its liquid's velocity."""
         grid, affine = self.grid, self.scene.method.advection == "apic"
-        particles, before = Particles.at(np.empty((0, 3)), (0, 0, 0), affine), []
-        for index, item in enumerate(self.scene.items):
-            if not isinstance(item, Liquid):
-                continue
+        particles = Particles.at(np.empty((0, 3)), (0, 0, 0), affine)
+        before = [item.shape for item in self.scene.items if isinstance(item, Inflow)]
+        for name, item in labelled(self.scene.items, Liquid):
             position = seed(grid, item.shape.distance, per_cell=self.per_cell, bounds=item.shape.bounds())
             position = position[outside(position)]
-            if not len(position):
-                raise ValueError(
-                    f"{label(index, item)}: there is no room for any liquid: it is too thin, or in a solid"
-                )
             for other in before:
                 position = position[other.distance(position) >= 0]
-            u = item.velocity(position.astype(np.float64)) if callable(item.velocity) else item.velocity
-            particles = particles.joined(Particles.at(position, u, affine))
+            particles = particles.joined(Particles.at(position, velocity_at(name, item, position), affine))
             before.append(item.shape)
         return particles
 
@@ -201,17 +222,19 @@ class Stepper:
         """A function of points (n, 3) that tells which no solid covers at a time."""
         return lambda points: self.solids.distance(points, time, bodies) > 0
 
-    def _exchanged(self, particles, dt, number, outside) -> tuple[Particles, float, float]:
-        """The particles after sources gave and drains took; both volumes [m³]."""
+    def _exchanged(self, particles, boundary, bodies, now, dt, number) -> tuple[Particles, float, float, list[str]]:
+        """The particles after sources gave and drains took; both volumes [m³]; and warnings of the sources."""
         gone = self.sources.drained(particles)
         lost = 0 if gone is None else int(np.count_nonzero(gone))
         if lost:
             particles = particles.take(~gone)
-        new = self.sources.emit(dt, number, outside)
+        new, warnings = self.sources.emit(
+            dt, number, self._outside_solids(now, bodies), particles, self._room(boundary)
+        )
         if len(new.position):
             particles = particles.joined(new)
         each = self.grid.h**3 / self.per_cell
-        return particles, len(new.position) * each, lost * each
+        return particles, len(new.position) * each, lost * each, warnings
 
     def _surface(self, particles, first, boundary) -> tuple[np.ndarray, np.ndarray]:
         """φ [m] of the particles, extended into the solids, and the relative excess of their density."""
@@ -231,6 +254,15 @@ class Stepper:
             self._measured = boundary.phi, volume_seen(boundary.phi)
         return self._measured[1]
 
+    def _room(self, boundary) -> float:
+        """The volume outside solids [m³], as far as anything asks for it: measured anew where solids move."""
+        if not self.sources.giving:
+            return math.inf
+        if self._open_volume is None or self._open_volume[0] is not boundary.phi:
+            everywhere = np.full(self.grid.shape, -self.grid.h, np.float32)
+            self._open_volume = boundary.phi, liquid_volume(everywhere, boundary.phi, self.grid.h)
+        return self._open_volume[1]
+
     def _from_particles(self, particles, first) -> tuple[Faces, Faces]:
         """The velocity that particles give the faces, and the faces any of them reaches."""
         velocity, weight = to_faces(self.grid, particles, first)
@@ -238,23 +270,23 @@ class Stepper:
 
     def _forced(self, velocity, phi, time, dt) -> Faces:
         """Velocity after gravity and the scene's forces acted for dt; components that none acts on are not copied."""
-        forces = [item for item in self.scene.items if isinstance(item, Force)]
+        forces = labelled(self.scene.items, Force)
         pull = [np.float32(g * dt) for g in self.scene.gravity]
         velocity = Faces(*(u + g if g or forces else u for u, g in zip(velocity, pull, strict=True)))
         for a in range(3 if forces else 0):
             wet = _beside_liquid(phi, a)
             points = self.grid.face_points(a)[wet]
-            for item in forces:
-                velocity[a][wet] += np.float32(dt) * np.asarray(item.f(points, time))[:, a].astype(np.float32)
+            for name, item in forces:
+                velocity[a][wet] += np.float32(dt) * values_at(name, item, points, time)[:, a].astype(np.float32)
         return velocity
 
     def _surface_pressure(self, phi, time) -> float | np.ndarray:
         """What presses on the surface [Pa], at all centres; zero if nothing does."""
-        items = [item for item in self.scene.items if isinstance(item, SurfacePressure)]
+        items = labelled(self.scene.items, SurfacePressure)
         if not items:
             return 0.0
         points = self.grid.cell_points().reshape(-1, 3)
-        return sum(np.asarray(item.f(points, time), float) for item in items).reshape(phi.shape)
+        return sum(values_at(name, item, points, time).astype(float) for name, item in items).reshape(phi.shape)
 
     def _projected(
         self, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None, holds=()
@@ -327,8 +359,13 @@ class Stepper:
         found = [f"{stuck} particles are deep in a solid"] if stuck else []
         lost = np.abs(projection.lost)
         if lost.max(initial=0.0) > 1e-3 * self.grid.h**3:
-            found.append(f"closed regions had to lose or gain {lost.sum():.3g} m³, because solids moved in or out")
+            found.append(f"closed regions had to lose or gain {lost.sum():.3g} m³, because {self._pressing()}")
         return found
+
+    def _pressing(self) -> str:
+        """What can change the room in a closed region, or what is in it."""
+        poured = ["inflows gave more than fits"] if self.sources.giving else []
+        return " or ".join(["solids moved in or out"] * (self.solids.moving or not poured) + poured)
 
 
 class _Clock:
@@ -417,6 +454,7 @@ def first_step(scene: Scene, dt: float | None = None) -> FirstStep:
     """Let gravity act for dt [s], one frame if not given, and project."""
     if not any(isinstance(item, Liquid) for item in scene.items):
         raise ValueError("the scene has no Liquid: there is nothing to solve for")
+    refuse_viscosity(scene)
     if any(isinstance(item, RigidBody) for item in scene.items):
         raise ValueError("the scene has a RigidBody: one step alone is done for solids only, run a Simulation")
     grid, method = scene.grid, scene.method
@@ -432,15 +470,14 @@ def first_step(scene: Scene, dt: float | None = None) -> FirstStep:
 
 def _initial_velocity(scene) -> Faces:
     """On each face the velocity of the nearest liquid [m/s]."""
-    grid, liquids = scene.grid, [item for item in scene.items if isinstance(item, Liquid)]
+    grid, liquids = scene.grid, labelled(scene.items, Liquid)
     velocity = grid.zeros_faces()
     for a in range(3):
         points = grid.face_points(a).reshape(-1, 3)
-        nearest = np.argmin([item.shape.distance(points) for item in liquids], axis=0) if len(liquids) > 1 else None
-        for index, item in enumerate(liquids):
+        nearest = np.argmin([item.shape.distance(points) for _, item in liquids], axis=0) if len(liquids) > 1 else None
+        for index, (name, item) in enumerate(liquids):
             mine = slice(None) if nearest is None else nearest == index
-            u = np.asarray(item.velocity(points[mine]))[:, a] if callable(item.velocity) else item.velocity[a]
-            velocity[a].reshape(-1)[mine] = u
+            velocity[a].reshape(-1)[mine] = velocity_at(name, item, points[mine])[:, a]
     return velocity
 
 

@@ -34,7 +34,7 @@ def falling(monkeypatch):
 @pytest.fixture
 def manifest(tmp_path):
     (tmp_path / "ball.py").write_text("scene = ...")
-    return describe_run("ball", scene(), {"cells": 4}, {"gallery": "ball"}, tmp_path / "ball.py", "0.1")
+    return describe_run("ball", scene(), {"cells": 4}, {"gallery": "ball"}, tmp_path / "ball.py", "0.1", "abc")
 
 
 @pytest.fixture
@@ -135,7 +135,14 @@ def test_begin_removes_the_frames_of_another_name(filled, manifest):
     assert other.manifest()["name"] == "cube"
 
 
-CHANGES = {"name": "cube", "parameters": {"cells": "5"}, "version": "0.2", "source": "0" * 64, "description": "0" * 64}
+CHANGES = {
+    "name": "cube",
+    "parameters": {"cells": "5"},
+    "version": "0.2",
+    "code": "abd",
+    "source": "0" * 64,
+    "description": "0" * 64,
+}
 
 
 @pytest.mark.parametrize("key", CHANGES)
@@ -145,6 +152,17 @@ def test_another_run_is_refused_and_nothing_lost(key, filled, manifest):
     with pytest.raises(ValueError, match=r"run: holds a run .*, now .*--overwrite"):
         filled.refuse_other(manifest | {key: CHANGES[key]})
     assert files(filled) == before
+
+
+def test_another_module_is_refused_by_name(filled, manifest, tmp_path):
+    """Edited, new or gone."""
+    for modules in ({"a.py": "1"}, {"a.py": "1", "b/c.py": "2"}):
+        filled.begin(manifest | {"modules": {"a.py": "0"}}, after=3)
+        filled.close()
+        with pytest.raises(ValueError, match=r'holds a run of a scene with another a\.py \("0", now "1"\)'):
+            filled.refuse_other(manifest | {"modules": modules})
+    with pytest.raises(ValueError, match=r'with another a\.py \("0", now none\)'):
+        filled.refuse_other(manifest)
 
 
 def test_frames_without_a_manifest_are_refused(filled, manifest):

@@ -12,7 +12,7 @@ from paddlewheel.cli import main
 from paddlewheel.output import render
 from paddlewheel.output.picture import MissingExtraError, draw_sheet
 from paddlewheel.output.video import write_video
-from paddlewheel.scene import Liquid, Method, Scene, Solid
+from paddlewheel.scene import Liquid, Scene, Solid
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import Particles
 
@@ -29,11 +29,12 @@ def space():
 
 
 def drawn(path, scene):
-    """Draw the start of a scene, with particles at the centres of liquid cells; its pixels (rows, columns, 3)."""
+    """Draw the start of a scene, with four particles in each liquid cell; its pixels (rows, columns, 3)."""
     stepper = Falling(scene)
     state = stepper.start()
-    centres = scene.grid.cell_points()[state.phi < 0]
-    state.particles = Particles.at(centres, (0, 0, 0))
+    centres, quarter = scene.grid.cell_points()[state.phi < 0], 0.25 * scene.grid.h
+    around = [(dx, dy, 0) for dx in (-quarter, quarter) for dy in (-quarter, quarter)]
+    state.particles = Particles.at(centres[:, None] + np.array(around), (0, 0, 0))
     render.draw_frame(path, scene, stepper.boundary(0.0).phi, state)
     return without_clock(path)
 
@@ -51,7 +52,7 @@ def is_water(pixels):
 
 def test_a_plane_shows_particles_and_solids_where_they_are(tmp_path):
     ball = Solid(Sphere((1.0, 0.5, 1 / 32), 0.25))
-    scene = Scene((2, 1, 1 / 16), (32, 16, 1), method=Method(particles_per_cell=1), items=[POOL, ball])
+    scene = Scene((2, 1, 1 / 16), (32, 16, 1), items=[POOL, ball])
     pixels = drawn(tmp_path / "a.png", scene)
     assert pixels.shape == (640, 1280, 3)
     water = is_water(pixels)

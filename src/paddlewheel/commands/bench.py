@@ -22,7 +22,7 @@ class Ladder(NamedTuple):
 
 LIQUIDS = {
     "dam-break": Ladder(benchmark.dam_break, benchmark.DAM_CELLS),
-    "sphere": Ladder(partial(liquid_in_sphere.scene, particles_per_cell=1, cfl=1.0), benchmark.SPHERE_CELLS),
+    "sphere": Ladder(partial(liquid_in_sphere.scene, cfl=1.0), benchmark.SPHERE_CELLS),
 }
 
 

@@ -14,28 +14,32 @@ from paddlewheel.types import BYTES_PER_CELL
 # Of one step with two threads: those of `bench liquid` at 64³ and 128³, where particles are twice as many as cells.
 SECONDS_PER_CELL = 8e-8
 SECONDS_PER_PARTICLE = 8e-8
+SECONDS_PER_STEP = 2e-3  # whatever its size: a step of 8 × 8 cells
 _COPIES = 3  # of the particles, while they are sorted and moved
 
 
-def estimate(guarded: Callable, scene: Scene) -> Table:
-    """Cells, particles, memory, disk and time, from the volume of the liquid and constants: nothing is simulated."""
+def estimate(guarded: Callable, scene: Scene, frames: int) -> Table:
+    """Cells, particles, memory, disk and time of so many frames.
+
+    They follow from the volume of the liquid and constants: nothing is simulated.
+    """
     grid = scene.grid
     cells = math.prod(grid.shape)
     particles = guarded(lambda: particle_count(scene))
     per_particle = 60 if scene.method.advection == "apic" else 24
     memory = cells * BYTES_PER_CELL + _COPIES * particles * per_particle
-    seconds = cells * SECONDS_PER_CELL + particles * SECONDS_PER_PARTICLE
-    steps = step_count(scene)
+    disk, steps = frame_bytes(scene, particles), step_count(scene)
+    seconds = steps * (SECONDS_PER_STEP + cells * SECONDS_PER_CELL + particles * SECONDS_PER_PARTICLE)
     table = Table("what", "estimate", "", box=None, pad_edge=False, show_header=False)
     table.add_row("cells", " × ".join(map(str, grid.shape)), f"{cells} of {grid.h:.4g} m")
     later = ", and what flows in" if any(isinstance(item, Inflow) for item in scene.items) else ""
     table.add_row("particles", f"{particles}", f"from the liquid's volume at the start{later}")
     table.add_row("memory", _bytes(memory), "")
-    table.add_row("disk", _bytes(frame_bytes(scene, particles)), "for each frame")
+    table.add_row("disk", _bytes(disk), f"for each frame; {_bytes(frames * disk)} for {frames}")
     table.add_row("steps", f"{steps}", "for each frame, if liquid falls as far as the domain is high")
-    table.add_row(
-        "time", f"{steps * seconds:.2g} s", "for each frame; from rough constants for two threads, not measured here"
-    )
+    whole = f"{_duration(frames * seconds)} for {frames}"
+    rough = "from rough constants for two threads, not measured here"
+    table.add_row("time", _duration(seconds), f"for each frame; {whole}; {rough}")
     return table
 
 
@@ -66,6 +70,12 @@ def step_count(scene: Scene) -> int:
     speed = math.sqrt(2 * sum(abs(g) * side for g, side in zip(scene.gravity, scene.grid.size, strict=True)))
     per_second = max(speed / (scene.method.cfl * h), math.sqrt(g / h) / WAVES)
     return max(1, math.ceil(per_second / scene.fps))
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.2g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def _bytes(count: float) -> str:

@@ -8,7 +8,7 @@ from paddlewheel.commands import scenes
 from paddlewheel.commands.terminal import complain, progress
 from paddlewheel.measure import Solids
 from paddlewheel.output import picture
-from paddlewheel.output.cache import Cache, replace
+from paddlewheel.output.cache import Cache, replace, spans
 from paddlewheel.output.render import draw_frame, require
 from paddlewheel.output.video import ffmpeg, write_video
 from paddlewheel.scene import Scene
@@ -28,13 +28,20 @@ def render(options) -> int:
         has = f"frames {there[0]} to {there[-1]}" if there else "no frames"
         raise ValueError(f"{cache.folder}: no frame to draw there, it has {has}")
     source, scene, changes = scenes.of_cache(cache)
-    for change in changes:
+    for change in [*changes, *_holes(cache, frames, options.frames)]:
         complain(f"warning: {change}")
     require(scene)
     if options.video:
         ffmpeg()
     draw(cache, source, scene, frames, options.out or cache.folder, options.sheet, options.video)
     return 0
+
+
+def _holes(cache: Cache, frames: list[int], wanted: tuple[int, int] | None) -> list[str]:
+    """What the user should know if frames are missing, among those that are there or of those that were asked for."""
+    first, last = wanted or (frames[0], frames[-1])
+    missing = sorted({*range(first, last + 1)} - {*frames})
+    return [f"{cache.folder}: missing frames, which are left out: {spans(missing)}"] if missing else []
 
 
 def draw(

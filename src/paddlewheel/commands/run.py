@@ -11,14 +11,13 @@ from rich.table import Table
 from paddlewheel.commands import render, scenes
 from paddlewheel.commands.estimate import estimate
 from paddlewheel.commands.terminal import bar, complain, console
+from paddlewheel.interrupt import INTERRUPTED
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.output import picture
-from paddlewheel.output.cache import Cache, replace
-from paddlewheel.run import Frame, Simulation
+from paddlewheel.output.cache import Cache, replace, spans
+from paddlewheel.run import Frame, Simulation, check
 from paddlewheel.step import first_step
 from paddlewheel.types import StepReport
-
-INTERRUPTED = 130
 
 
 def run(options) -> int:
@@ -26,7 +25,8 @@ def run(options) -> int:
     source = scenes.find(options.scene, _parameters(options))
     scene = scenes.build(source)
     if options.dry_run:
-        console().print(estimate(source.guarded, scene))
+        source.guarded(lambda: check(scene))
+        console().print(estimate(source.guarded, scene, options.frames[1]))
         return 0
     if options.render:
         render.require(scene)  # now, not after hours
@@ -68,7 +68,9 @@ def _simulate(source, scene, cache, manifest, done, state, span) -> int:
         cache.close()
     for line in told.summary(cache.report(cache.frames()[0])):
         console().print(line, highlight=False)
-    print(f"{cache.path(cache.frames()[0], 'npz')} … {cache.path(last, 'npz').name}")
+    frames = cache.frames()
+    which = "" if len(frames) == last - frames[0] + 1 else f", frames {spans(frames)}"
+    print(f"{cache.path(frames[0], 'npz')} … {cache.path(last, 'npz').name}{which}")
     return 0
 
 

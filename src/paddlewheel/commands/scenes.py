@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import paddlewheel
 from paddlewheel import gallery
+from paddlewheel.kernel import source_hash
 from paddlewheel.output.cache import Cache, describe_run, digest
 from paddlewheel.run import SolveFailedError
 from paddlewheel.scene import Scene
@@ -39,7 +40,20 @@ class Source(NamedTuple):
             origin = {"gallery": self.given}
         else:
             origin = {"file": Path(os.path.relpath(self.file.resolve(), folder.resolve())).as_posix()}
-        return describe_run(self.name, scene, self.parameters, origin, self.file, paddlewheel.__version__)
+        version, code = paddlewheel.__version__, source_hash()
+        return describe_run(self.name, scene, self.parameters, origin, self.file, version, code, self._modules())
+
+    def _modules(self) -> dict[str, Path]:
+        """The files of modules that were imported from the scene's own folder or from below, by their path there."""
+        if self.given in gallery.SCENES:
+            return {}
+        folder, found = self.file.resolve().parent, {}
+        for name, module in list(sys.modules.items()):
+            path = Path(getattr(module, "__file__", None) or "").resolve()
+            ours = name.partition(".")[0] in ("paddlewheel", "__main__") or "site-packages" in path.parts
+            if not ours and path.is_file() and path.is_relative_to(folder):
+                found[path.relative_to(folder).as_posix()] = path
+        return found
 
     def guarded(self, action: Callable):
         """The result of an action that runs a user's script; its mistakes become one line with their place."""
@@ -49,12 +63,18 @@ class Source(NamedTuple):
         except (ValueError, OSError, SolveFailedError):  # these say what is wrong by themselves
             raise
         except SyntaxError as error:
-            raise ValueError(f"{self.given}:{error.lineno}: {error.msg}") from error
+            place = self.given if error.lineno is None else f"{self.given}:{error.lineno}"
+            raise ValueError(f"{place}: {error.msg}") from error
+        except SystemExit as error:
+            raise ValueError(f"{self._place(error)}: sys.exit({error.code!r}): expected a scene") from error
         except Exception as error:
-            frames = traceback.extract_tb(error.__traceback__)
-            lines = [frame.lineno for frame in frames if Path(frame.filename).name == self.file.name]
-            place = f"{self.given}:{lines[-1]}" if lines else self.given
-            raise ValueError(f"{place}: {type(error).__name__}: {error}") from error
+            raise ValueError(f"{self._place(error)}: {type(error).__name__}: {error}") from error
+
+    def _place(self, error: BaseException) -> str:
+        """The scene's file, and the line in it where an error comes from."""
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if Path(frame.filename).name == self.file.name]
+        return f"{self.given}:{lines[-1]}" if lines else self.given
 
     @contextmanager
     def _imports_beside(self):
@@ -118,6 +138,8 @@ def of_cache(cache: Cache) -> tuple[Source, Scene, list[str]]:
 def _function(source: Source) -> Callable[..., Scene]:
     if source.given in gallery.SCENES:
         return gallery.SCENES[source.given].scene
+    if b"\0" in source.file.read_bytes():
+        raise ValueError(f"{source.given}: is not text, expected a file of Python")
     function = source.guarded(lambda: runpy.run_path(str(source.file))).get("scene")
     if not callable(function):
         raise ValueError(f"{source.given}: has no function scene(**parameters) that returns a paddlewheel.Scene")

@@ -1,8 +1,8 @@
 """Batty's Fluid3D: a ball of liquid falls in a hollow sphere.
 
 The scene of the code that Batty published with B07, by the means of its time:
-semi-Lagrangian advection, and markers for the surface. His has one marker per
-cell and steps of one cell: `particles_per_cell=1, cfl=1` is like for like.
+semi-Lagrangian advection, and markers for the surface. His takes steps of one
+cell, as `cfl=1` does, and has one marker per cell, where here there are eight.
 """
 
 from paddlewheel.gallery import common

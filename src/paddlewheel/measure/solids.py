@@ -8,7 +8,7 @@ from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.measure.body_faces import with_bodies
 from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, faces_of, node_distance, to_faces, unite
 from paddlewheel.measure.push_out import distance_to, push_out
-from paddlewheel.scene import RigidBody, Solid, checked_sides, label
+from paddlewheel.scene import RigidBody, Solid, checked_sides, labelled
 from paddlewheel.solids.mass import Mass, mass_of
 from paddlewheel.solids.rigid import placed
 from paddlewheel.solids.shapes import Moved, Shape
@@ -26,7 +26,7 @@ class Solids:
 
     def __init__(self, grid: Grid, items, weights: str = "area", open_sides=frozenset()):
         check_memory(grid)
-        solids = [(label(i, item), item) for i, item in enumerate(items) if isinstance(item, Solid)]
+        solids = labelled(items, Solid)
         self.grid, self.weights, self.open_sides = grid, weights, checked_sides("Solids", open_sides, grid)
         self._moving = [(name, solid) for name, solid in solids if solid.motion is not None]
         self._still = [solid.shape for _, solid in solids if solid.motion is None]

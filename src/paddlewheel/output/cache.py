@@ -1,6 +1,6 @@
 """A run on disk: a folder with a manifest and one file for each frame.
 
-    manifest.json     what was run: scene, parameters, version
+    manifest.json     what was run: scene, parameters, code
     dam.0001.json     what the steps of frame 1 reported
     dam.0001.npz      the state at its end, written last: a frame is there if this file is
 
@@ -16,11 +16,12 @@ import os
 import re
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -35,8 +36,10 @@ TEMPORARY = ".unfinished-"
 _OTHER = {
     "name": "of another scene",
     "version": "by another version of paddlewheel",
+    "code": "by other code of paddlewheel",
     "parameters": "with other parameters",
     "source": "of an edited scene",
+    "modules": "of a scene with another {}",
     "description": "of a changed scene",
 }
 
@@ -105,13 +108,11 @@ class Cache:
             if self.frames():
                 raise ValueError(f"{self.folder}: has frames but no {MANIFEST}; use --overwrite, or another --out")
             return
-        for key, other in _OTHER.items():
-            if there.get(key) != manifest[key]:
-                was, now = (_short(value) for value in (there.get(key), manifest[key]))
-                raise ValueError(
-                    f"{self.folder}: holds a run {other} ({was}, now {now}); use --overwrite to begin "
-                    "anew, or another --out"
-                )
+        for other, was, now in _differences(there, manifest):
+            raise ValueError(
+                f"{self.folder}: holds a run {other} ({_short(was)}, now {_short(now)}); use --overwrite to begin "
+                "anew, or another --out"
+            )
 
     def refuse_used(self) -> None:
         """Refuse a folder in which there are frames already."""
@@ -182,11 +183,32 @@ class Cache:
             raise ValueError(f"{self.folder}: another run is writing there") from None
 
 
-def describe_run(name: str, scene: Scene, parameters: dict, origin: dict, source: Path, version: str) -> dict:
+def spans(numbers: Iterable[int]) -> str:
+    """Whole numbers in order, as text: 1-8, 10-12."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in found)
+
+
+def describe_run(
+    name: str,
+    scene: Scene,
+    parameters: dict,
+    origin: dict,
+    source: Path,
+    version: str,
+    code: str,
+    modules: Mapping[str, Path] = MappingProxyType({}),
+) -> dict:
     """The manifest of a run.
 
-    origin is what the scene is made from again: {"gallery": name} or {"file": path}. Of its source
-    and of its description only hashes are kept: they tell whether two runs are the same.
+    origin is what the scene is made from again: {"gallery": name} or {"file": path}; modules are the files it imports
+    from beside itself, by name; code is the hash of the package. Of the scene's source, its modules and its description
+    only hashes are kept: they tell whether two runs are the same.
     """
     return {
         "format": 1,
@@ -194,6 +216,8 @@ def describe_run(name: str, scene: Scene, parameters: dict, origin: dict, source
         "scene": origin,
         "parameters": {name: repr(value) for name, value in sorted(parameters.items())},  # literals of Python
         "version": version,
+        "code": code,
+        "modules": {name: _digest(path.read_bytes()) for name, path in sorted(modules.items())},
         "source": _digest(source.read_bytes()),
         "description": digest(scene),
         "cells": list(scene.grid.shape),
@@ -297,6 +321,21 @@ def _read_manifest(folder: Path) -> dict | None:
         raise ValueError(f"{path}: is not the manifest of a run ({error}); remove it, or use another folder") from error
 
 
+def _differences(there: dict, manifest: dict) -> Iterator[tuple[str, object, object]]:
+    """What two manifests do not have in common: what that makes of the run, and both values."""
+    for key, other in _OTHER.items():
+        was, now = there.get(key), manifest[key]
+        if key == "modules":
+            was = was or {}
+            for name in sorted({*was, *now}):
+                if was.get(name) != now.get(name):
+                    yield other.format(name), was.get(name), now.get(name)
+        elif was != now:
+            yield other, was, now
+
+
 def _short(value) -> str:
+    if value is None:
+        return "none"
     text = json.dumps(value, ensure_ascii=False)
     return text[1:13] if isinstance(value, str) and len(value) == 64 else text

@@ -1,7 +1,7 @@
 """How many particles there are: filling a region with them, keeping their number in bounds, and its error."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from paddlewheel.grid.sample import node_value
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Grid
 
-__all__ = ["CROWDED", "SCATTER", "density_error", "enclose_crowds", "reseed", "seed", "volume_seen"]
+__all__ = ["CROWDED", "SCATTER", "density_error", "enclose_crowds", "reseed", "seed", "seed_in_chunks", "volume_seen"]
 
 CROWDED = 2.0  # times the number of particles that a cell should have
 SCATTER = 1.5  # cells that a particle of a crowd goes along each axis, at most
@@ -44,17 +44,28 @@ def seed(
     depends on the grid, per_cell and `number` only, not on `bounds` = (low,
     high) [m], outside of which no cell is looked at.
     """
+    chunks = seed_in_chunks(grid, inside, per_cell=per_cell, number=number, bounds=bounds)
+    return np.concatenate([np.empty((0, 3), np.float32), *chunks])
+
+
+def seed_in_chunks(
+    grid: Grid,
+    inside: Callable[[np.ndarray], np.ndarray],
+    *,
+    per_cell: int = 8,
+    number: int = 0,
+    bounds: tuple | None = None,
+) -> Iterator[np.ndarray]:
+    """What `seed` gives, in pieces: to look at them without the memory for all."""
     side = _boxes_along_side(grid, per_cell)
     low, high = _cells_within(grid, bounds)
     inner = math.prod(max(0, high[a] - low[a]) for a in (1, 2))
-    kept = [np.empty((0, 3), np.float32)]
     planes = max(1, _CHUNK // max(1, inner * per_cell))
     for start in range(low[0], high[0], planes):
         ranges = [(start, min(start + planes, high[0])), (low[1], high[1]), (low[2], high[2])]
         cells = np.stack(np.meshgrid(*(np.arange(*r) for r in ranges), indexing="ij"), axis=-1).reshape(-1, 3)
         points = _jittered(grid, cells, side, per_cell, number)
-        kept.append(points[np.asarray(inside(points)) < 0].astype(np.float32))
-    return np.concatenate(kept)
+        yield points[np.asarray(inside(points)) < 0].astype(np.float32)
 
 
 def reseed(

@@ -44,6 +44,51 @@ def quaternion(owner: str, name: str, value) -> tuple[float, float, float, float
     return tuple((q / length).tolist())
 
 
+def evaluated(
+    owner: str,
+    name: str,
+    function,
+    points: np.ndarray,
+    width: int | None = None,
+    *,
+    time: float | None = None,
+    within=None,
+) -> np.ndarray:
+    """What a user's function gives for points (n, 3) [m], and a time [s] if there is one: finite numbers, (n, width).
+
+    A width of None is one number for each point, (n,). Outside of the shape
+    `within` they need not be finite. Without points it is not called.
+    """
+    expected = (len(points),) if width is None else (len(points), width)
+    if not len(points):
+        return np.empty(expected)
+    given = np.array(points, np.float64)  # its own, in case it writes there
+    returned = function(given) if time is None else function(given, time)
+    when = "" if time is None else f" at t = {time:.6g} s"
+    try:
+        values = np.asarray(returned)
+    except ValueError:  # a ragged list
+        values = np.asarray(returned, object)
+    if values.shape != expected or values.dtype.kind not in "iuf":
+        raise ValueError(
+            f"{owner}: {name}(points) returned {values.dtype} of shape {values.shape} for points of shape "
+            f"{points.shape}{when}, expected numbers of shape {expected}"
+        )
+    wrong = ~np.isfinite(values.reshape(len(points), -1)).all(axis=1)
+    if wrong.any() and within is not None:
+        wrong &= within.distance(points) < 0
+    if wrong.any():
+        at = np.argmax(wrong)
+        value, count = (f"{values[at]}", "a finite number") if width is None else (short(values[at]), "finite numbers")
+        raise ValueError(f"{owner}: {name} at {short(points[at])} m is {value}{when}, expected {count}")
+    return values
+
+
+def short(vector) -> str:
+    """Numbers as an error tells them: (0.25, 1, 0.5)."""
+    return "(" + ", ".join(f"{v:.4g}" for v in vector) + ")"
+
+
 def choice(owner: str, name: str, value, choices) -> str:
     """One of a few names."""
     if not isinstance(value, str) or value not in choices:
