@@ -54,7 +54,7 @@ def test_the_cache_is_keyed_by_the_sources(tmp_path):
     """An edit in any file, not only in the one a kernel stands in, must compile anew."""
     copy = tmp_path / "paddlewheel"
     shutil.copytree(Path(paddlewheel.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    environment = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PADDLEWHEEL_CACHE_KEY": ""}
     before = run(SHOW_CACHE, **environment).stdout.strip()
     assert Path(before).parent == tmp_path / "cache"
     assert run(SHOW_CACHE, **environment).stdout.strip() == before

@@ -19,6 +19,7 @@ import numpy as np
 from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.measure import node_distance
 from paddlewheel.physics.seeding import CROWDED, seed
+from paddlewheel.physics.surface import liquid_volume
 from paddlewheel.scene import Inflow, Outflow, Scene, labelled, velocity_at
 from paddlewheel.types import AXES, Boundary, Faces, Particles
 
@@ -37,6 +38,7 @@ class Sources:
         self._phi = node_distance(self.grid, [item.shape for _, item in self._inflows]) if self._inflows else None
         self._pace = [self._crossings(name, item) for name, item in self._inflows]
         self._measured: tuple[Boundary, Boundary] | None = None
+        self._room: tuple[np.ndarray, float] | None = None
         if self._inflows:
             self._given = self._face_velocity(leaving=True)
             self._carried = self._face_velocity(leaving=False)
@@ -61,17 +63,22 @@ class Sources:
                 u[inside] = given[inside]
 
     def emit(
-        self, dt: float | None, number: int, outside_solids, particles: Particles | None = None, room: float = math.inf
+        self,
+        dt: float | None,
+        number: int,
+        outside_solids,
+        particles: Particles | None = None,
+        boundary: Boundary | None = None,
     ) -> tuple[Particles, list[str]]:
         """New particles for a step of dt [s], or all that the inflows hold if dt is None; and warnings.
 
         outside_solids(points) tells which points no solid covers. None come into
         cells in which `particles` are CROWDED times as many as should be, and none
-        at all if these fill FULL times the `room` there is [m³]: an inflow into a
-        tank that is full stops.
+        at all if these stand for FULL times the volume that the boundary leaves: an
+        inflow into a tank that is full stops.
         """
         there = self._none() if particles is None else particles
-        full = len(there.position) * self.grid.h**3 / self.per_cell > FULL * room
+        full = boundary is not None and self._full(len(there.position), boundary)
         new, warnings = self._none(), []
         for index, (name, _) in enumerate(self._inflows):
             mine = self._poured(index, dt, number * len(self._inflows) + index, outside_solids)
@@ -128,6 +135,15 @@ class Sources:
         low, high = (np.clip(corner, 0, self.grid.size) for corner in item.shape.bounds())
         fastest = np.abs(velocity_at(name, item, self._seeds(item, 0))).max(axis=0, initial=0.0)
         return float((fastest / np.maximum(high - low, 1e-3 * self.grid.h)).max())
+
+    def _full(self, count, boundary) -> bool:
+        """Whether so many particles are more than fit into the domain outside solids, measured anew where they move."""
+        if not self._inflows:
+            return False
+        if self._room is None or self._room[0] is not boundary.phi:
+            everywhere = np.full(self.grid.shape, -self.grid.h, np.float32)
+            self._room = boundary.phi, liquid_volume(everywhere, boundary.phi, self.grid.h)
+        return count * self.grid.h**3 / self.per_cell > FULL * self._room[1]
 
     def _crowded(self, new, *there) -> np.ndarray:
         """Which of new positions (n, 3) [m] are in cells that are crowded by those `there`, as a mask."""

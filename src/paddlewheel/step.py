@@ -58,7 +58,6 @@ class Stepper:
         self.hands = Hands(scene, self.solids.masses)
         self.per_cell = self.sources.per_cell
         self._measured: tuple[np.ndarray, np.ndarray] | None = None
-        self._open_volume: tuple[np.ndarray, float] | None = None
         self._walls: Boundary | None = None
 
     def check(self) -> None:
@@ -228,9 +227,7 @@ class Stepper:
         lost = 0 if gone is None else int(np.count_nonzero(gone))
         if lost:
             particles = particles.take(~gone)
-        new, warnings = self.sources.emit(
-            dt, number, self._outside_solids(now, bodies), particles, self._room(boundary)
-        )
+        new, warnings = self.sources.emit(dt, number, self._outside_solids(now, bodies), particles, boundary)
         if len(new.position):
             particles = particles.joined(new)
         each = self.grid.h**3 / self.per_cell
@@ -253,15 +250,6 @@ class Stepper:
         if self._measured is None or self._measured[0] is not boundary.phi:
             self._measured = boundary.phi, volume_seen(boundary.phi)
         return self._measured[1]
-
-    def _room(self, boundary) -> float:
-        """The volume outside solids [m³], as far as anything asks for it: measured anew where solids move."""
-        if not self.sources.giving:
-            return math.inf
-        if self._open_volume is None or self._open_volume[0] is not boundary.phi:
-            everywhere = np.full(self.grid.shape, -self.grid.h, np.float32)
-            self._open_volume = boundary.phi, liquid_volume(everywhere, boundary.phi, self.grid.h)
-        return self._open_volume[1]
 
     def _from_particles(self, particles, first) -> tuple[Faces, Faces]:
         """The velocity that particles give the faces, and the faces any of them reaches."""
