@@ -152,7 +152,7 @@ BAD_SCENES = {
     "particles as truth": ({"method": Method(particles_per_cell=True)}, "particles_per_cell=True"),
     "a shape as item": (
         {"items": [Solid(BALL), BALL]},
-        r"items\[1\] is Sphere\(.*\), expected a Solid, RigidBody, Liquid, Inflow, Outflow, Force or SurfacePressure",
+        r"items\[1\] is Sphere\(.*\), expected a Solid, RigidBody, Hand, Liquid, Inflow, Outflow, Force or Surf",
     ),
     "motion with NaN": (
         {"items": [Liquid(BALL), Solid(BALL, motion=lambda t: Pose((NAN, 0, 0)))]},

@@ -96,7 +96,7 @@ class Stepper:
             scripted = self.solids.fastest(state.time)
             fastest = max(fastest, scripted, self.bodies.fastest(state.bodies))
         limits = [self.scene.method.cfl * self.grid.h / fastest] if fastest else []
-        if state.phi.max() < 0:
+        if state.phi.max() < 0 and not self.sources.giving:
             return min(limits, default=math.inf)
         g = math.hypot(*self.scene.gravity)
         limits += [FARTHEST_APART / steepest] if steepest else []
