@@ -23,7 +23,7 @@ from paddlewheel.solve.system import Rows
 
 REACH = 2 * SMOOTHING  # cells from a term's own to where its sweeps leave anything
 WIDTH = 8  # rows of a term that are swept together, at most
-LANES = 16  # rows that go through the coarse levels together
+LANES = 32  # rows that go through the coarse levels together
 
 
 class _Near(NamedTuple):
