@@ -57,7 +57,7 @@ class Stepper:
         self.bodies = Bodies(scene, self.solids.masses, self.solids.body_shapes)
         self.hands = Hands(scene, self.solids.masses)
         self.per_cell = self.sources.per_cell
-        self._measured: tuple[np.ndarray, np.ndarray] | None = None
+        self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
         self._walls: Boundary | None = None
 
     def check(self) -> None:
@@ -160,13 +160,13 @@ class Stepper:
         clock.stop("report")
 
         pressure, known, spread = projection.pressure, projection.known, projection.spread
-        falling = self._falling(old, projection.velocity, dt)
         velocity = self._settled(projection.velocity, known, boundary)
         del projection  # and the velocities it has
         clock.stop("extrapolate")
 
         kept = 0.0 if method.advection == "semi-lagrangian" else method.flip  # markers have the velocity of the flow
         particles = to_particles(grid, particles, velocity, old, kept)
+        falling = self._falling(old, velocity, dt)
         del old
         clock.stop("gather")
 
@@ -236,8 +236,8 @@ class Stepper:
     def _surface(self, particles, first, boundary) -> tuple[np.ndarray, np.ndarray]:
         """φ [m] of the particles, extended into the solids, and the relative excess of their density."""
         grid, per_cell = self.grid, self.per_cell
-        counted, seen = density(grid, particles.position, first), self._seen(boundary)
-        if counted.sum(dtype=np.float64) > FULL * per_cell * seen.sum(dtype=np.float64):
+        counted, (seen, room) = density(grid, particles.position, first), self._seen(boundary)
+        if len(particles.position) > FULL * per_cell * room and counted.sum(dtype=np.float64) > FULL * per_cell * room:
             phi = np.full(grid.shape, -DEEP * grid.h, np.float32)
         else:
             phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
@@ -245,10 +245,11 @@ class Stepper:
         phi = extend_into_solids(phi, boundary.phi, grid.h)
         return phi, density_error(counted, seen, phi, grid.h, per_cell=per_cell)
 
-    def _seen(self, boundary) -> np.ndarray:
-        """The open volume about each cell centre, measured anew where solids move."""
+    def _seen(self, boundary) -> tuple[np.ndarray, float]:
+        """The open volume about each cell centre [cells], and the sum of all; measured anew where solids move."""
         if self._measured is None or self._measured[0] is not boundary.phi:
-            self._measured = boundary.phi, volume_seen(boundary.phi)
+            seen = volume_seen(boundary.phi)
+            self._measured = boundary.phi, (seen, float(seen.sum(dtype=np.float64)))
         return self._measured[1]
 
     def _from_particles(self, particles, first) -> tuple[Faces, Faces]:
@@ -304,8 +305,10 @@ class Stepper:
         ways = {}
         for a, g in enumerate(self.scene.gravity):
             if g != 0:
-                free = (velocity[a] - old[a]) * np.float32(1 / ((1 - FREE) * g * dt)) - np.float32(FREE / (1 - FREE))
-                ways[a] = np.clip(free, 0, 1, out=free) * np.float32(0.5 * g * dt**2)
+                free = velocity[a] - old[a]
+                free *= np.float32(1 / ((1 - FREE) * g * dt))
+                free -= np.float32(FREE / (1 - FREE))
+                ways[a] = np.multiply(np.clip(free, 0, 1, out=free), np.float32(0.5 * g * dt**2), out=free)
         return ways
 
     def _limited(self, shift, known, boundary) -> Faces:
