@@ -20,10 +20,10 @@ from paddlewheel.cli import main
 from paddlewheel.commands import run as run_command
 from paddlewheel.commands import scenes
 from paddlewheel.commands.estimate import frame_bytes, particle_count, step_count
+from paddlewheel.one_step import first_step
 from paddlewheel.output.cache import Cache
 from paddlewheel.run import Simulation, SolveFailedError
 from paddlewheel.scene import Method, Scene
-from paddlewheel.step import first_step
 
 SCENE = """
 import paddlewheel as pw

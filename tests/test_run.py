@@ -7,10 +7,10 @@ import pytest
 
 import paddlewheel.run
 from falling import Falling, equal
+from paddlewheel.one_step import first_step
 from paddlewheel.run import Simulation, SolveFailedError
 from paddlewheel.scene import Force, Inflow, Liquid, Scene, Solid
 from paddlewheel.solids.shapes import Box, Sphere
-from paddlewheel.step import first_step
 from paddlewheel.types import State
 
 BALL = Sphere((0.5, 0.5, 0.5), 0.2)

@@ -17,13 +17,13 @@ for frame in simulation.run(frames=48):
 
 from paddlewheel import interrupt  # noqa: F401, first: what follows takes its time
 from paddlewheel.measure import Solids, liquid_distance
+from paddlewheel.one_step import FirstStep, first_step
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.run import Frame, Simulation, SolveFailedError
 from paddlewheel.scene import Force, Hand, Inflow, Liquid, Method, Outflow, RigidBody, Scene, Solid, SurfacePressure
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, HalfSpace, Shape, Sphere, Torus
-from paddlewheel.step import FirstStep, first_step
 from paddlewheel.types import Body, Boundary, Faces, Grid, Particles, SolveInfo, State, StepReport
 
 __version__ = "0.1.0"

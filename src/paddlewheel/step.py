@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.hand import Hands
 from paddlewheel.kernel import threads_worth
-from paddlewheel.measure import Solids, liquid_distance, measure
+from paddlewheel.measure import Solids
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.deform import rates, straight_loss
@@ -25,11 +24,9 @@ from paddlewheel.scene import (
     Force,
     Inflow,
     Liquid,
-    RigidBody,
     Scene,
     SurfacePressure,
     labelled,
-    refuse_viscosity,
     values_at,
     velocity_at,
 )
@@ -417,60 +414,3 @@ def _beside_liquid(phi, axis) -> np.ndarray:
     wet = np.pad(wet, pad)
     low, high = (tuple(s if a == axis else slice(None) for a in range(3)) for s in (slice(-1), slice(1, None)))
     return wet[low] | wet[high]
-
-
-class FirstStep(NamedTuple):
-    """What the first step made of a scene.
-
-    boundary    the solids, measured
-    phi         the liquid's level set at centres [m], extended into the solids
-    dt          [s]
-    projection  velocity, pressure and how the solve went
-    """
-
-    scene: Scene
-    boundary: Boundary
-    phi: np.ndarray
-    dt: float
-    projection: Projection
-
-    @property
-    def fastest(self) -> float:
-        """Largest velocity component on any face of the liquid after the step [m/s]."""
-        velocity, known, *_ = self.projection
-        return max(float(np.abs(u[at]).max(initial=0.0)) for u, at in zip(velocity, known, strict=True))
-
-
-def first_step(scene: Scene, dt: float | None = None) -> FirstStep:
-    """Let gravity act for dt [s], one frame if not given, and project."""
-    if not any(isinstance(item, Liquid) for item in scene.items):
-        raise ValueError("the scene has no Liquid: there is nothing to solve for")
-    refuse_viscosity(scene)
-    if any(isinstance(item, RigidBody) for item in scene.items):
-        raise ValueError("the scene has a RigidBody: one step alone is done for solids only, run a Simulation")
-    grid, method = scene.grid, scene.method
-    dt = 1 / scene.fps if dt is None else dt
-    boundary = measure(grid, scene.items, 0.0, method.weights, scene.open_sides)
-    phi = extend_into_solids(liquid_distance(grid, scene.items), boundary.phi, grid.h)
-    velocity = _pulled(_initial_velocity(scene), scene.gravity, dt)
-    projection = project(
-        grid, velocity, phi, boundary, dt, density=scene.density, solver=method.solver, tolerance=method.tolerance
-    )
-    return FirstStep(scene, boundary, phi, dt, projection)
-
-
-def _initial_velocity(scene) -> Faces:
-    """On each face the velocity of the nearest liquid [m/s]."""
-    grid, liquids = scene.grid, labelled(scene.items, Liquid)
-    velocity = grid.zeros_faces()
-    for a in range(3):
-        points = grid.face_points(a).reshape(-1, 3)
-        nearest = np.argmin([item.shape.distance(points) for _, item in liquids], axis=0) if len(liquids) > 1 else None
-        for index, (name, item) in enumerate(liquids):
-            mine = slice(None) if nearest is None else nearest == index
-            velocity[a].reshape(-1)[mine] = velocity_at(name, item, points[mine])[:, a]
-    return velocity
-
-
-def _pulled(velocity, gravity, dt) -> Faces:
-    return Faces(*(u + np.float32(g * dt) for u, g in zip(velocity, gravity, strict=True)))

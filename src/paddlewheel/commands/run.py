@@ -13,10 +13,10 @@ from paddlewheel.commands.estimate import estimate
 from paddlewheel.commands.terminal import bar, complain, console
 from paddlewheel.interrupt import INTERRUPTED
 from paddlewheel.kernel import compile_seconds
+from paddlewheel.one_step import first_step
 from paddlewheel.output import picture
 from paddlewheel.output.cache import Cache, replace, spans
 from paddlewheel.run import Frame, Simulation, check
-from paddlewheel.step import first_step
 from paddlewheel.types import StepReport
 
 

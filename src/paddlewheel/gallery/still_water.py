@@ -6,11 +6,11 @@ grid, so the exact answer is u = 0: everything that is left is error.
 
 import numpy as np
 
+from paddlewheel.one_step import first_step
 from paddlewheel.run import Simulation, SolveFailedError
 from paddlewheel.scene import Liquid, Method, Scene, Solid
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
-from paddlewheel.step import first_step
 
 caption = "Still water in a tilted tank with a sphere in it: the walls cut the grid at any angle, and nothing moves."
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paddlewheel.step import FirstStep
+from paddlewheel.one_step import FirstStep
 from paddlewheel.types import Faces, Grid
 
 SOLID_COLOUR, LINE_COLOUR, SURFACE_COLOUR = "#d9d4cc", "#5b534a", "#123a5c"
