@@ -84,7 +84,7 @@ def test_a_dam_breaks_as_it_did_in_1952():
 @pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian"])
 def test_and_on_a_fine_grid(advection, cfl):
     error = compared(40, advection=advection, cfl=cfl)
-    assert error["floor"] < (0.1 if cfl == 5.0 else 0.15)
+    assert error["floor"] < 0.15
     assert error["tip"] < 0.1
     assert error["Koshizuka & Oka"] < 0.1
     assert error["height"] < 0.05

@@ -83,10 +83,7 @@ def test_in_three_dimensions(tank, advection):
 @tanks
 @advections
 @pytest.mark.parametrize("cells", [48, 64])
-def test_for_ten_seconds(tank, advection, cells, request):
-    if (tank, advection, cells) == ("tilted", "apic", 64):
-        reason = "splashes of 0.002 of m g × depth where the surface meets an oblique wall"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+def test_for_ten_seconds(tank, advection, cells):
     energy, change = rest(resting(tank, cells, 2, advection), tank, 10)
     assert energy <= MOST[advection]
     assert change <= 0.01
