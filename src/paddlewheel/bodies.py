@@ -22,6 +22,7 @@ from paddlewheel.types import SIDES, Body, Boundary, SolveInfo
 RESTS = 3  # times at most that what bodies rest on and the pressure are found from each other
 STILL = 1e-3  # part of the bodies' velocities that may be left of what moves them into it
 _TOUCHING = 0.05  # cells between things that count as touching
+_FREE = 1e-3  # part of gravity's acceleration that others may add to that of a body which falls freely
 _WHOLE = 0.1  # part of a body that may be missing on the grid for its discrete mass to be believed
 
 
@@ -94,8 +95,12 @@ class Bodies:
             rigid.moved(body, mass, dt, item.pivot, self.scene.grid.is_2d or bool(item.locked & {"rx", "ry", "rz"}))
             for body, mass, item in zip(with_velocities(bodies, V), self.masses, self.items, strict=True)
         ]
+        pull = self._pull(bodies, time + dt, dt)
+        if "free" in known:  # V is that of the start of the step
+            ways = 0.5 * dt * known["free"][:, None] * pull[:, :3]
+            bodies = [body._replace(position=body.position + way) for body, way in zip(bodies, ways, strict=True)]
         V, W = velocities(bodies), self.inverses(bodies)
-        contacts = contact.find(bodies, self._obstacles(time + dt), V + self._pull(bodies, time + dt, dt), dt)
+        contacts = contact.find(bodies, self._obstacles(time + dt), V + pull, dt)
         contact.resolve(V, W, contacts, dt, bounce=True)
         known = {
             f"{name}.{part}": array
@@ -169,6 +174,13 @@ class Bodies:
     def pulled(self, bodies, time: float, dt: float) -> tuple[Body, ...]:
         """The bodies after gravity and the scene's forces, at their centres, acted for dt [s]."""
         return with_velocities(bodies, velocities(bodies) + self._pull(bodies, time, dt))
+
+    def free(self, pulled, after, dt: float) -> dict[str, np.ndarray]:
+        """Which bodies fall freely, for `moved` to know: neither pressure, nor contact, nor a hinge changed what forces
+        did in dt [s]."""
+        change = np.abs(velocities(after) - velocities(pulled)).max(axis=1, initial=0.0)
+        hinged = np.array([item.axis is not None for item in self.items], np.bool_)
+        return {"free": ~hinged & (change <= _FREE * dt * np.linalg.norm(self.scene.gravity))}
 
     def fastest(self, bodies) -> float:
         """A speed [m/s] that no point of any body exceeds; those that have left the domain do not count."""

@@ -143,13 +143,15 @@ class Stepper:
         clock.stop("transfer")
 
         velocity = self._forced(old, phi, now, dt)
-        bodies = self.bodies.pulled(bodies, now, dt)
+        pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
         projection, solves, bodies, boundary = self._projected(
-            velocity, phi, boundary, bodies, now, dt,
+            velocity, phi, boundary, pulled, now, dt,
             start=pressure, surface_pressure=self._surface_pressure(phi, now), holds=self.hands.at(now, dt),
         )  # fmt: skip
+        if bodies:
+            contacts |= self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
 
         worst, energy = audit(grid, projection.velocity, phi, self.sources.opened(boundary), scene.density)
