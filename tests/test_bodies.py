@@ -209,3 +209,28 @@ def test_other_ways_agree(method):
         simulation = pw.Simulation(tank(pw.RigidBody(BOX, 600.0), **choice))
         heights.append(mean_height(simulation, 0.5))
     assert heights[0] == pytest.approx(heights[1], abs=0.1 * H)
+
+
+def test_a_plate_thinner_than_a_cell_does_not_stop_a_run():
+    """On some places between nodes it has a mass on the grid, but hardly any inertia."""
+    plate = pw.Box((0.3, 0.4975, -1), (0.7, 0.5025, 2))
+    simulation = pw.Simulation(tank(pw.RigidBody(plate, 500.0)))
+    for _ in range(3):
+        simulation.step(0.01)
+    stepper = simulation._stepper
+    for height in np.linspace(0.5, 0.5 + H, 9):
+        (body,) = simulation.state.bodies
+        bodies = (body._replace(position=np.array([0.5, height, body.position[2]]), orientation=np.eye(4)[0]),)
+        masses = stepper.bodies._masses(bodies, stepper.boundary(0.0, bodies))
+        assert np.linalg.eigvalsh(masses[0][[0, 1, 5]][:, [0, 1, 5]]).min() > 0.0
+
+
+@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian"])
+def test_a_body_gives_of_its_momentum_once(advection):
+    """A cylinder that starts to move in still liquid has ρs/(ρs + ρ) of its velocity left, and keeps it."""
+    ball = pw.RigidBody(pw.Cylinder((0.5, 0.5, -1), (0.5, 0.5, 2), 0.1), 3000.0, velocity=(1, 0, 0))
+    made = replace(tank(ball, water=pw.Liquid(pw.Box((0, 0, -1), (1, 1, 2))), advection=advection), gravity=(0, 0, 0))
+    simulation = pw.Simulation(made)
+    for _ in range(4):
+        assert simulation.state.bodies[0].velocity[0] == pytest.approx(0.75, rel=0.03)
+        simulation.step(1e-5)

@@ -282,3 +282,18 @@ def test_a_path_that_goes_wrong_later_is_named():
 def test_one_way_is_a_yes_or_a_no():
     with pytest.raises(ValueError, match="one_way='yes'"):
         pw.RigidBody(BOX, 500.0, one_way="yes")
+
+
+@pytest.mark.parametrize(("low", "target"), [((0.4, 0.3), (3.0, 0.375, 0)), ((0.4, 0.2), (0.5, -0.5, 0))])
+def test_a_light_box_is_pressed_against_walls(low, target):
+    """Of a thousandth of the water's density: hardly any water is left between it and the wall, or the floor."""
+    x, y = low
+    high = y + (0.15 if y == 0.3 else 0.1)
+    box = pw.RigidBody(pw.Box((x, y, -1), (x + 0.2, high, 2)), 1.0)
+    simulation = pw.Simulation(tank(box, water=pw.Liquid(pw.Box((0, 0, -1), (1, 0.5, 2)))))
+    simulation.grab(0, (x + 0.1, (y + high) / 2, 0))
+    simulation.drag(target)
+    simulation.advance(1.0)
+    (body,) = simulation.state.bodies
+    edge = 1 - body.position[0] if target[0] > 1 else body.position[1]
+    assert edge == pytest.approx(0.1 if target[0] > 1 else 0.05, abs=0.15 * H)

@@ -24,6 +24,7 @@ STILL = 1e-3  # part of the bodies' velocities that may be left of what moves th
 _TOUCHING = 0.05  # cells between things that count as touching
 _FREE = 1e-3  # part of gravity's acceleration that others may add to that of a body which falls freely
 _WHOLE = 0.1  # part of a body that may be missing on the grid for its discrete mass to be believed
+_LEAST = 0.25  # part of its inertia that must be there, for any motion
 
 
 class Coupling(NamedTuple):
@@ -218,8 +219,7 @@ class Bodies:
                 for a in range(2 if self.scene.grid.is_2d else 3):
                     _add_mass(measured, faces.filled[a], faces.origin, a, body.position, h)
                 measured *= item.density * h**3
-                # else it is cut off by a side, or squeezed
-                if abs(measured[1, 1] - out[n, 1, 1]) <= _WHOLE * out[n, 1, 1]:
+                if _alike(measured, out[n], self._freedom(item, body.position)):
                     out[n] = measured
         return out
 
@@ -286,6 +286,13 @@ def with_velocities(bodies, V: np.ndarray) -> tuple[Body, ...]:
 def _times(inverse, impulses) -> np.ndarray:
     """What impulses (n, 6) add to velocities, with inverse masses (n, 6, 6)."""
     return np.einsum("nij,nj->ni", inverse, impulses)
+
+
+def _alike(measured, M, F) -> bool:
+    """Whether a mass on the grid is to be believed: else the body is cut off by a side, squeezed, or too thin."""
+    if F.shape[1] == 0 or abs(measured[1, 1] - M[1, 1]) > _WHOLE * M[1, 1]:
+        return False
+    return np.linalg.eigvals(np.linalg.solve(F.T @ M @ F, F.T @ measured @ F)).real.min() > _LEAST
 
 
 def _recalled(known, name) -> Memory:

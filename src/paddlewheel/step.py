@@ -71,10 +71,12 @@ class Stepper:
         self.solids.push_out(particles.position, boundary, 0.0, bodies)
         particles, first = sorted_by_cell(grid, particles)
         phi, _ = self._surface(particles, first, boundary)
-        velocity, _ = self._from_particles(particles, first)
+        old, _ = extrapolate(*self._from_particles(particles, first), 2)
         # solids may move already
-        projection, _, bodies, boundary = self._projected(velocity, phi, boundary, bodies, 0.0, 1.0)
+        projection, _, bodies, boundary = self._projected(old, phi, boundary, bodies, 0.0, 1.0)
         velocity = self._settled(projection.velocity, projection.known, boundary)
+        if bodies:  # they gave the liquid of their momentum, and must not do so again
+            particles = to_particles(grid, particles, velocity, old, 1.0)
         return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles, grid.zeros_faces(), bodies)
 
     def boundary(self, time: float, bodies: Sequence[Body] | None = None) -> Boundary:
