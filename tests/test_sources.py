@@ -248,7 +248,7 @@ def test_two_inflows_meet():
     simulation = Simulation(scene(2, [left, right]))
     start = held(simulation)
     report = simulation.advance(0.3)
-    assert report.volume == pytest.approx(held(simulation), rel=0.03)  # later most of it is spray
+    assert report.volume == pytest.approx(held(simulation), rel=0.05)  # later most of it is spray
     inflow = report.inflow + simulation.advance(0.3).inflow
     assert inflow == pytest.approx(2 * 0.2 * 1.0 * 0.6 * simulation.scene.grid.h, rel=0.01)
     assert held(simulation) == pytest.approx(start + inflow, rel=1e-6)
