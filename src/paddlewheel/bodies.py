@@ -17,7 +17,7 @@ from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.shapes import Shape
-from paddlewheel.types import SIDES, Body, Boundary, SolveInfo
+from paddlewheel.types import SIDES, Body, Boundary, Grid, SolveInfo
 
 RESTS = 3  # times at most that what bodies rest on and the pressure are found from each other
 STILL = 1e-3  # part of the bodies' velocities that may be left of what moves them into it
@@ -130,10 +130,11 @@ class Bodies:
         return impulses
 
     def projected(
-        self, bodies, boundary: Boundary, solve, opened, air: np.ndarray, time: float, dt: float, holds=()
+        self, grid: Grid, bodies, boundary: Boundary, solve, opened, air: np.ndarray, time: float, dt: float, holds=()
     ) -> "Coupling":
         """Liquid and bodies after the pressure has acted on both, and what bodies rest on has held them.
 
+        boundary is that in a grid, which may be a part of the domain with all bodies in it.
         solve(boundary, terms) projects the liquid beside solids that move as in a
         boundary; opened(boundary) is that with the sources in it; air is the
         pressure on the surface [Pa]; holds are the hands at work. Under the pressure alone a body would move
@@ -141,7 +142,7 @@ class Bodies:
         are found, with the liquid it has to move counted in its mass, and the
         pressure is solved for again until both agree.
         """
-        grid, method = self.scene.grid, self.scene.method
+        method = self.scene.method
         V, W = self._held_by_hand(bodies, self._masses(bodies, boundary), holds, dt)
         coupled = self._seen(bodies, boundary, W)
 
@@ -150,12 +151,12 @@ class Bodies:
 
         def pushed(V, projection):
             pressure = np.where(projection.pressure != 0.0, projection.pressure, air)
-            return accelerated(V, coupled, pressure, grid.h, dt)
+            return accelerated(V, coupled, pressure, grid, dt)
 
         terms = None
         if method.coupling == "monolithic":
-            terms = partial(pressure_rows, coupled, h=grid.h, density=self.scene.density)
-        projection = solve(carrying(accelerated(V, coupled, air, grid.h, dt)), terms)
+            terms = partial(pressure_rows, coupled, grid=grid, density=self.scene.density)
+        projection = solve(carrying(accelerated(V, coupled, air, grid, dt)), terms)
         after, solves = pushed(V, projection), [projection.info]
         yielded, impulses = W, np.zeros(V.shape)
         if projection.reply is not None:
@@ -167,7 +168,7 @@ class Bodies:
                 break
             impulses = found
             held = V + _times(W, impulses)
-            projection = projection.again(opened(carrying(accelerated(held, coupled, air, grid.h, dt))))
+            projection = projection.again(opened(carrying(accelerated(held, coupled, air, grid, dt))))
             after = pushed(held, projection)
             solves.append(projection.info)
         return Coupling(projection, solves, with_velocities(bodies, after), carrying(after))

@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from paddlewheel.grid.fractions import open_fractions
+from paddlewheel.grid.window import Window
 from paddlewheel.measure import node_distance
 from paddlewheel.physics.seeding import CROWDED, seed
 from paddlewheel.physics.surface import liquid_volume
@@ -48,18 +49,18 @@ class Sources:
         """Whether there is any inflow."""
         return bool(self._inflows)
 
-    def opened(self, boundary: Boundary) -> Boundary:
-        """The boundary as the pressure sees it: faces inside inflows are closed, and give."""
+    def opened(self, boundary: Boundary, window: Window) -> Boundary:
+        """The boundary in a window as the pressure sees it: faces inside inflows are closed, and give."""
         if not self._inflows:
             return boundary
         if self._measured is None or self._measured[0] is not boundary:
-            self._measured = boundary, self._closed(boundary)
+            self._measured = boundary, self._closed(boundary, window)
         return self._measured[1]
 
-    def carry(self, velocity: Faces) -> None:
-        """Give the faces inside inflows their velocity [m/s], in place."""
+    def carry(self, velocity: Faces, window: Window) -> None:
+        """Give the faces inside inflows their velocity [m/s] in a window, in place."""
         if self._inflows:
-            for u, (inside, given) in zip(velocity, self._carried, strict=True):
+            for u, inside, given in zip(velocity, *map(window.faces, self._carried), strict=True):
                 u[inside] = given[inside]
 
     def emit(
@@ -170,20 +171,20 @@ class Sources:
     def _affine(self) -> bool:
         return self.scene.method.advection == "apic"
 
-    def _closed(self, boundary: Boundary) -> Boundary:
-        weights = self.scene.method.weights
-        open = open_fractions(np.minimum(boundary.phi, self._phi), weights)
-        alone, velocity = open_fractions(self._phi, weights), []
+    def _closed(self, boundary: Boundary, window: Window) -> Boundary:
+        weights, phi = self.scene.method.weights, window.nodes(self._phi)
+        open = open_fractions(np.minimum(boundary.phi, phi), weights)
+        alone, velocity = open_fractions(phi, weights), []
+        inside, given = map(window.faces, self._given)
         for a in range(3):
             np.minimum(open[a], boundary.open[a], out=open[a])  # keeps the walls of the domain
             np.copyto(open[a], boundary.open[a], where=alone[a] == 1)  # what others are there measured best themselves
-            inside, given = self._given[a]
-            velocity.append(np.where(inside, given, boundary.velocity[a]))
+            velocity.append(np.where(inside[a], given[a], boundary.velocity[a]))
         if boundary.bodies:
-            self._leave_to_bodies(velocity, open, boundary)
+            self._leave_to_bodies(velocity, open, boundary, inside, window.grid.first)
         return boundary._replace(open=open, velocity=Faces(*velocity))
 
-    def _leave_to_bodies(self, velocity, open, boundary) -> None:
+    def _leave_to_bodies(self, velocity, open, boundary, inside, first) -> None:
         """Give bodies back their part of the faces of inflows: an inflow gives nothing where they are.
 
         Bodies carry  Σ s u = (1 − w) (velocity − others)  through a face.
@@ -192,19 +193,21 @@ class Sources:
             filled = np.zeros(open[a].shape, np.float32)
             for body in boundary.bodies:
                 s = body.filled[a]
-                filled[tuple(slice(o, o + n) for o, n in zip(body.origin, s.shape, strict=True))] += s
-            at = np.nonzero(self._given[a][0] & (filled > 0))
+                begin = np.subtract(body.origin, first)
+                filled[tuple(slice(b, b + n) for b, n in zip(begin, s.shape, strict=True))] += s
+            at = np.nonzero(inside[a] & (filled > 0))
             theirs = (1 - boundary.open[a][at]) * (boundary.velocity[a][at] - boundary.others[a][at])
             closed = 1 - open[a][at]
             velocity[a][at] = (theirs + (closed - filled[at]) * velocity[a][at]) / closed
 
-    def _face_velocity(self, leaving: bool) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For each axis the faces an inflow has a say in, and its velocity there.
+    def _face_velocity(self, leaving: bool) -> tuple[Faces, Faces]:
+        """The faces an inflow has a say in, and its velocity there.
 
         leaving: at all faces it touches, and only what leaves it; else at those whose centre is inside.
         """
         result = []
         for a in range(3):
+            shape = self.grid.face_shape(a)
             points = self.grid.face_points(a).reshape(-1, 3)
             inside, given = np.zeros(len(points), bool), np.zeros(len(points), np.float32)
             for name, item in self._inflows:
@@ -216,9 +219,8 @@ class Sources:
                     rise = item.shape.distance(points[mine] + step) - item.shape.distance(points[mine] - step)
                     u = np.where(u * rise >= 0, u, 0.0)
                 inside[mine], given[mine] = True, u
-            shape = self.grid.face_shape(a)
             result.append((inside.reshape(shape), given.reshape(shape)))
-        return result
+        return tuple(Faces(*fields) for fields in zip(*result, strict=True))
 
 
 def _between(position, low, high) -> np.ndarray:

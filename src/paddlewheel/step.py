@@ -10,6 +10,7 @@ from paddlewheel.bodies import Bodies, Coupling
 from paddlewheel.grid.centroid import open_centroids
 from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
+from paddlewheel.grid.window import Window, window_around
 from paddlewheel.hand import Hands
 from paddlewheel.kernel import threads_worth
 from paddlewheel.measure import Solids
@@ -18,7 +19,7 @@ from paddlewheel.physics.audit import audit
 from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, seed_in_chunks, volume_seen
-from paddlewheel.physics.surface import liquid_volume, surface_distance
+from paddlewheel.physics.surface import FAR, liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
 from paddlewheel.scene import (
     Force,
@@ -31,7 +32,7 @@ from paddlewheel.scene import (
     velocity_at,
 )
 from paddlewheel.sources import Sources
-from paddlewheel.types import Body, Boundary, Faces, Particles, State, StepReport
+from paddlewheel.types import Body, Boundary, Faces, Particles, SolveInfo, State, StepReport
 
 WAVES = 0.7  # a step lasts at most this × √(h/g): the shortest waves a grid can hold go unstable at 1.1
 FARTHEST_APART = 2.0  # cells by which neighbours a cell apart may part in a step
@@ -40,6 +41,7 @@ SHIFT_RATE = 0.5  # part of an error of density that one step mends
 MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
 FREE = 0.75  # part of gravity's acceleration above which liquid begins to count as falling freely
 FULL = 0.99  # part of all room beyond which liquid has no surface: what looks like one is a lack of particles
+MARGIN = 2  # cells around the liquid that are looked at besides those whose velocity is wanted
 DEEP = 4.0  # cells in a solid, at which no particle looks for its velocity any more
 HARDLY_OPEN = 0.1  # w of a face whose velocity no particle should get: it is that of a nozzle
 
@@ -54,7 +56,8 @@ class Stepper:
         self.bodies = Bodies(scene, self.solids.masses, self.solids.body_shapes)
         self.hands = Hands(scene, self.solids.masses)
         self.per_cell = self.sources.per_cell
-        self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
+        self._measured: tuple[np.ndarray, np.ndarray, float] | None = None
+        self._looked_at: tuple[Boundary, Window, Boundary, np.ndarray] | None = None
         self._walls: Boundary | None = None
 
     def check(self) -> None:
@@ -69,15 +72,16 @@ class Stepper:
         self._check_room(outside)
         particles = self._fill(outside).joined(self.sources.emit(None, 0, outside)[0])
         self.solids.push_out(particles.position, boundary, 0.0, bodies)
-        particles, first = sorted_by_cell(grid, particles)
-        phi, _ = self._surface(particles, first, boundary)
-        old, _ = extrapolate(*self._from_particles(particles, first), 2)
+        window, boundary, seen = self._window(particles, boundary)
+        particles, first = sorted_by_cell(window.grid, particles)
+        phi, _ = self._surface(window.grid, particles, first, boundary, seen)
+        old, _ = extrapolate(*_from_particles(window.grid, particles, first), 2)
         # solids may move already
-        projection, _, bodies, boundary = self._projected(old, phi, boundary, bodies, 0.0, 1.0)
-        velocity = self._settled(projection.velocity, projection.known, boundary)
+        projection, _, bodies, boundary = self._projected(window, old, phi, boundary, bodies, 0.0, 1.0)
+        velocity = self._settled(projection.velocity, projection.known, boundary, window)
         if bodies:  # they gave the liquid of their momentum, and must not do so again
-            particles = to_particles(grid, particles, velocity, old, 1.0)
-        return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles, grid.zeros_faces(), bodies)
+            particles = to_particles(window.grid, particles, velocity, old, 1.0)
+        return self._state(window, 0.0, 0, velocity, None, phi, particles, None, bodies, {})
 
     def boundary(self, time: float, bodies: Sequence[Body] | None = None) -> Boundary:
         """The solids at a time [s], measured into arrays."""
@@ -90,7 +94,7 @@ class Stepper:
         what is a cell apart parts by FARTHEST_APART, and waves stay stable.
         """
         with self._threads(state.particles):
-            fastest, steepest = rates(self.grid, state.velocity, state.phi)
+            fastest, steepest = rates(self.grid, state.velocity, state.phi, state.within)
         if self.solids.moving:
             scripted = self.solids.fastest(state.time)
             fastest = max(fastest, scripted, self.bodies.fastest(state.bodies))
@@ -108,60 +112,67 @@ class Stepper:
             return self._step(state, dt)
 
     def _step(self, state, dt) -> tuple[State, StepReport]:
-        scene, grid, method = self.scene, self.grid, self.scene.method
+        scene, method = self.scene, self.scene.method
         now, number, clock = state.time + dt, state.steps + 1, _Clock()
         flow, pressure, particles, shift = state.release()
 
         bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt)
         clock.stop("contact")
 
-        boundary = self.boundary(now, bodies)
+        solids = self.boundary(now, bodies)
         clock.stop("solids")
 
         # Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
         # way through it, by the midpoint rule say, and gather. For the volume that loses the last step has made room.
         stuck = move(
-            grid, particles.position, _joined(flow, shift, dt), boundary, dt,
-            open_sides=scene.open_sides, stages=1, centroids=self._centroids(boundary),
+            self.grid, particles.position, _joined(flow, shift, dt, state.within), solids, dt,
+            open_sides=scene.open_sides, stages=1, centroids=self._centroids(solids),
         )  # fmt: skip
         del shift
-        self.solids.push_out(particles.position, boundary, now, bodies)
+        self.solids.push_out(particles.position, solids, now, bodies)
         clock.stop("move")
 
-        particles, inflow, outflow, full = self._exchanged(particles, boundary, bodies, now, dt, number)
+        particles, inflow, outflow, full = self._exchanged(particles, solids, bodies, now, dt, number)
         clock.stop("sources")
+
+        window, boundary, seen = self._window(particles, solids)
+        grid, pressure = window.grid, window.cells(pressure)
+        flow = window.faces(flow) if method.advection == "semi-lagrangian" else None
+        clock.stop("window")
 
         particles, first = sorted_by_cell(grid, particles)
         clock.stop("sort")
 
-        phi, crowding = self._surface(particles, first, boundary)
+        phi, crowding = self._surface(grid, particles, first, boundary, seen)
         clock.stop("surface")
 
         if method.advection == "semi-lagrangian":
-            old = semi_lagrangian(grid, flow, dt, where=Faces(*(_beside_liquid(phi, a) for a in range(3))))
+            beside = Faces(*(_beside_liquid(phi, a) for a in range(3)))
+            old = semi_lagrangian(grid, flow, dt, where=beside)
         else:
-            old, _ = extrapolate(*self._from_particles(particles, first), 2)
+            old, _ = extrapolate(*_from_particles(grid, particles, first), 2)
         del flow
         clock.stop("transfer")
 
-        velocity = self._forced(old, phi, now, dt)
+        velocity = self._forced(grid, old, phi, now, dt)
         pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
         projection, solves, bodies, boundary = self._projected(
-            velocity, phi, boundary, pulled, now, dt,
-            start=pressure, surface_pressure=self._surface_pressure(phi, now), holds=self.hands.at(now, dt),
+            window, velocity, phi, boundary, pulled, now, dt,
+            start=pressure, surface_pressure=self._surface_pressure(grid, now), holds=self.hands.at(now, dt),
         )  # fmt: skip
         if bodies:
             contacts |= self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
 
-        worst, energy = audit(grid, projection.velocity, phi, self.sources.opened(boundary), scene.density)
+        opened = self.sources.opened(boundary, window)
+        worst, energy = audit(grid, projection.velocity, phi, opened, scene.density)
         warnings = self._warnings(stuck, projection)
         clock.stop("report")
 
         pressure, known, spread = projection.pressure, projection.known, projection.spread
-        velocity = self._settled(projection.velocity, known, boundary)
+        velocity = self._settled(projection.velocity, known, boundary, window)
         del projection  # and the velocities it has
         clock.stop("extrapolate")
 
@@ -172,15 +183,12 @@ class Stepper:
         clock.stop("gather")
 
         excess = SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, boundary.open, dt)
-        for a, way in falling.items():
-            excess -= np.diff(boundary.open[a] * way, axis=a) * np.float32(1 / grid.h)
-        shift, spread_info = spread(np.clip(excess, -MOST_SPREAD, MOST_SPREAD))
-        del spread, excess, crowding  # and the matrix
-        for a in list(falling):
-            shift[a][:] += falling.pop(a)
-        shift = self._limited(shift, known, boundary)
-        reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number)
-        self.solids.push_out(particles.position, boundary, now, bodies)
+        del crowding
+        shift, spread_info = self._spread(spread, excess, falling, boundary)
+        del spread, excess  # and the matrix
+        shift = self._limited(grid, shift, known, boundary)
+        if reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number):
+            self.solids.push_out(particles.position, solids, now, bodies)
         clock.stop("density")
 
         report = StepReport(
@@ -188,7 +196,34 @@ class Stepper:
             full + warnings, [*solves, spread_info], clock.seconds,
         )  # fmt: skip
         clock.stop("report")
-        return State(now, number, velocity, pressure, phi, particles, shift, bodies, contacts), report
+        state = self._state(window, now, number, velocity, pressure, phi, particles, shift, bodies, contacts)
+        clock.stop("window")
+        return state, report
+
+    def _window(self, particles, boundary) -> tuple[Window, Boundary, np.ndarray]:
+        """The part of the domain that has to be looked at, and the boundary and the open volume in it."""
+        window = window_around(self.grid, particles.position, self._layers + MARGIN, boundary)
+        if self._looked_at is None or self._looked_at[0] is not boundary or self._looked_at[1] != window:
+            self._looked_at = None  # its memory is free first
+            part = window.boundary(boundary, self.solids.moving)
+            self._looked_at = boundary, window, part, window.cells(self._seen(boundary))
+        return window, *self._looked_at[2:]
+
+    def _state(self, window, time, steps, velocity, pressure, phi, particles, shift, bodies, contacts) -> State:
+        """The state in the domain from what is known in a window; None is zero."""
+        grid, h = self.grid, self.grid.h
+        return State(
+            time, steps, window.on_faces(velocity),
+            np.zeros(grid.shape) if pressure is None else window.on_cells(pressure),
+            window.on_cells(phi, np.float32(FAR * h)), particles,
+            grid.zeros_faces() if shift is None else window.on_faces(shift),
+            bodies, contacts, window.within,
+        )  # fmt: skip
+
+    @property
+    def _layers(self) -> int:
+        """Cells beyond the liquid in which a step needs to know the velocity."""
+        return math.ceil(self.scene.method.cfl) + 2
 
     def _threads(self, particles):
         """As many threads as a step of this size is worth."""
@@ -234,10 +269,10 @@ class Stepper:
         each = self.grid.h**3 / self.per_cell
         return particles, len(new.position) * each, lost * each, warnings
 
-    def _surface(self, particles, first, boundary) -> tuple[np.ndarray, np.ndarray]:
+    def _surface(self, grid, particles, first, boundary, seen) -> tuple[np.ndarray, np.ndarray]:
         """φ [m] of the particles, extended into the solids, and the relative excess of their density."""
-        grid, per_cell = self.grid, self.per_cell
-        counted, (seen, room) = density(grid, particles.position, first), self._seen(boundary)
+        per_cell, room = self.per_cell, self._room
+        counted = density(grid, particles.position, first)
         if len(particles.position) > FULL * per_cell * room and counted.sum(dtype=np.float64) > FULL * per_cell * room:
             phi = np.full(grid.shape, -DEEP * grid.h, np.float32)
         else:
@@ -246,47 +281,46 @@ class Stepper:
         phi = extend_into_solids(phi, boundary.phi, grid.h)
         return phi, density_error(counted, seen, phi, grid.h, per_cell=per_cell)
 
-    def _seen(self, boundary) -> tuple[np.ndarray, float]:
-        """The open volume about each cell centre [cells], and the sum of all; measured anew where solids move."""
+    def _seen(self, boundary) -> np.ndarray:
+        """The open volume about each cell centre [cells], measured anew where solids move; `_room` is the sum of all."""
         if self._measured is None or self._measured[0] is not boundary.phi:
             seen = volume_seen(boundary.phi)
-            self._measured = boundary.phi, (seen, float(seen.sum(dtype=np.float64)))
+            self._measured = boundary.phi, seen
+            self._room = float(seen.sum(dtype=np.float64))
         return self._measured[1]
 
-    def _from_particles(self, particles, first) -> tuple[Faces, Faces]:
-        """The velocity that particles give the faces, and the faces any of them reaches."""
-        velocity, weight = to_faces(self.grid, particles, first)
-        return velocity, Faces(*(w > 0 for w in weight))
-
-    def _forced(self, velocity, phi, time, dt) -> Faces:
+    def _forced(self, grid, velocity, phi, time, dt) -> Faces:
         """Velocity after gravity and the scene's forces acted for dt; components that none acts on are not copied."""
         forces = labelled(self.scene.items, Force)
         pull = [np.float32(g * dt) for g in self.scene.gravity]
         velocity = Faces(*(u + g if g or forces else u for u, g in zip(velocity, pull, strict=True)))
         for a in range(3 if forces else 0):
             wet = _beside_liquid(phi, a)
-            points = self.grid.face_points(a)[wet]
+            points = grid.face_points(a)[wet]
             for name, item in forces:
                 velocity[a][wet] += np.float32(dt) * values_at(name, item, points, time)[:, a].astype(np.float32)
         return velocity
 
-    def _surface_pressure(self, phi, time) -> float | np.ndarray:
+    def _surface_pressure(self, grid, time) -> float | np.ndarray:
         """What presses on the surface [Pa], at all centres; zero if nothing does."""
         items = labelled(self.scene.items, SurfacePressure)
         if not items:
             return 0.0
-        points = self.grid.cell_points().reshape(-1, 3)
-        return sum(values_at(name, item, points, time).astype(float) for name, item in items).reshape(phi.shape)
+        points = grid.cell_points().reshape(-1, 3)
+        return sum(values_at(name, item, points, time).astype(float) for name, item in items).reshape(grid.shape)
 
     def _projected(
-        self, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None, holds=()
+        self, window, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None, holds=()
     ) -> Coupling:
         """The projection, and the bodies and the boundary as they move after it."""
-        scene, method = self.scene, self.scene.method
+        scene, method, grid = self.scene, self.scene.method, window.grid
+
+        def opened(boundary) -> Boundary:
+            return self.sources.opened(boundary, window)
 
         def solve(boundary, terms=None) -> Projection:
             return project(
-                self.grid, velocity, phi, self.sources.opened(boundary), dt,
+                grid, velocity, phi, opened(boundary), dt,
                 density=scene.density, surface_pressure=surface_pressure, solver=method.solver,
                 tolerance=method.tolerance, start=start, terms=terms,
             )  # fmt: skip
@@ -294,8 +328,8 @@ class Stepper:
         if not bodies:
             projection = solve(boundary)
             return Coupling(projection, [projection.info], (), boundary)
-        air = np.broadcast_to(surface_pressure, self.grid.shape)
-        return self.bodies.projected(bodies, boundary, solve, self.sources.opened, air, time, dt, holds)
+        air = np.broadcast_to(surface_pressure, grid.shape)
+        return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds)
 
     def _falling(self, old, velocity, dt) -> dict[int, np.ndarray]:
         """How much farther liquid on faces goes in the next step than its velocity takes it, if it falls freely [m].
@@ -312,25 +346,36 @@ class Stepper:
                 ways[a] = np.multiply(np.clip(free, 0, 1, out=free), np.float32(0.5 * g * dt**2), out=free)
         return ways
 
-    def _limited(self, shift, known, boundary) -> Faces:
+    def _spread(self, spread, excess, falling, boundary) -> tuple[Faces, SolveInfo]:
+        """The displacement that makes room for an excess of volume, `falling` included, and how its solve went.
+
+        All are used up.
+        """
+        for a, way in falling.items():
+            excess -= np.diff(boundary.open[a] * way, axis=a) * np.float32(1 / self.grid.h)
+        shift, info = spread(np.clip(excess, -MOST_SPREAD, MOST_SPREAD, out=excess))
+        for a in list(falling):
+            shift[a][:] += falling.pop(a)
+        return shift, info
+
+    def _limited(self, grid, shift, known, boundary) -> Faces:
         """A displacement no farther than particles may go, along solids, and a little beyond the surface."""
-        most = np.float32(FARTHEST_SHIFT * self.grid.h)
+        most = np.float32(FARTHEST_SHIFT * grid.h)
         for s in shift:
             np.clip(s, -most, most, out=s)
-        still = self._without_slits(boundary)._replace(velocity=self.grid.zeros_faces())
-        return _continued(shift, known, still, 1, DEEP * self.grid.h)
+        still = self._without_slits(boundary)._replace(velocity=grid.zeros_faces())
+        return _continued(shift, known, still, 1, DEEP * grid.h)
 
-    def _settled(self, velocity, known, boundary) -> Faces:
+    def _settled(self, velocity, known, boundary, window) -> Faces:
         """Velocity continued beyond the liquid and into solids, as far as particles go in a step.
 
         Where the surface meets an oblique wall, cells are slivers: what comes in through a w of 0.2 leaves through one
         of 0.05, four times as fast. Seen by w that is hardly any energy, but particles see the face as a whole one.
         """
-        layers = math.ceil(self.scene.method.cfl) + 2
         if self.solids.moving:
             velocity = _without_jets(velocity, boundary)
-        velocity = _continued(velocity, known, self._without_slits(boundary), layers, DEEP * self.grid.h)
-        self.sources.carry(velocity)
+        velocity = _continued(velocity, known, self._without_slits(boundary), self._layers, DEEP * self.grid.h)
+        self.sources.carry(velocity, window)
         return velocity
 
     def _without_slits(self, boundary) -> Boundary:
@@ -403,12 +448,21 @@ def _without_jets(velocity, boundary) -> Faces:
     return Faces(*result)
 
 
-def _joined(flow, shift, dt) -> Faces:
-    """Velocity that in dt also moves by the shift, in place of it."""
-    for u, way in zip(flow, shift, strict=True):
+def _joined(flow, shift, dt, within) -> Faces:
+    """Velocity that in dt also moves by the shift, in place of it; both are zero but `within`."""
+    for a, (u, way) in enumerate(zip(flow, shift, strict=True)):
+        if within is not None:
+            box = tuple(slice(low, high + (a == d)) for d, (low, high) in enumerate(within))
+            u, way = u[box], way[box]
         way *= np.float32(1 / dt)
         way += u
     return shift
+
+
+def _from_particles(grid, particles, first) -> tuple[Faces, Faces]:
+    """The velocity that particles give the faces, and the faces any of them reaches."""
+    velocity, weight = to_faces(grid, particles, first)
+    return velocity, Faces(*(w > 0 for w in weight))
 
 
 def _beside_liquid(phi, axis) -> np.ndarray:

@@ -28,13 +28,15 @@ class Faces(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """A box of cubic cells of size h [m], with its lowest corner at the origin.
+    """A box of cubic cells of size h [m], the domain or a part of it.
 
-    A grid one cell thick (shape[2] == 1) is a two-dimensional scene.
+    A grid one cell thick (shape[2] == 1) is a two-dimensional scene. The lowest
+    corner of a domain is the origin of coordinates; a part begins at cell `first` of it.
     """
 
     shape: tuple[int, int, int]
     h: float
+    first: tuple[int, int, int] = (0, 0, 0)
 
     def __post_init__(self):
         shape = self.shape.tolist() if isinstance(self.shape, np.ndarray) else self.shape
@@ -112,7 +114,7 @@ class Grid:
         return points
 
     def _points(self, offset, shape) -> np.ndarray:
-        axes = [(np.arange(n) + o) * self.h for n, o in zip(shape, offset, strict=True)]
+        axes = [(np.arange(f, f + n) + o) * self.h for f, n, o in zip(self.first, shape, offset, strict=True)]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
 
 
@@ -216,6 +218,8 @@ class State:
     shift      [m] on faces, float32: how far the next step moves particles besides, to keep their density and to fall
     bodies     the rigid bodies, in the order of the scene's items
     contacts   what is known of their earlier contacts, and which fall freely: arrays by name
+    within     (3, 2): from which cell on, and up to which, along each axis there can be velocity, pressure and shift;
+               all are zero beyond. None for everywhere
     """
 
     time: float
@@ -227,12 +231,13 @@ class State:
     shift: Faces
     bodies: tuple[Body, ...] = ()
     contacts: dict[str, np.ndarray] = field(default_factory=dict)
+    within: np.ndarray | None = None
 
     def copy(self) -> "State":
         """A state that shares no array with this one."""
         bodies = tuple(Body(*map(np.copy, body)) for body in self.bodies)
         contacts = {name: array.copy() for name, array in self.contacts.items()}
-        return State(self.time, self.steps, *(self._mapped(np.copy)), bodies, contacts)
+        return State(self.time, self.steps, *(self._mapped(np.copy)), bodies, contacts, self.within)
 
     def release(self) -> tuple[Faces, np.ndarray, Particles, Faces]:
         """Velocity, pressure, particles and shift, which the state forgets."""
@@ -249,6 +254,8 @@ class State:
         for part in Body._fields if self.bodies else ():
             arrays[f"bodies.{part}"] = np.array([getattr(body, part) for body in self.bodies])
         arrays |= {f"contacts.{name}": array for name, array in self.contacts.items()}
+        if self.within is not None:
+            arrays["within"] = self.within
         with open(path, "wb") as file:
             np.savez(file, **arrays)
 
@@ -263,7 +270,7 @@ class State:
             contacts = {name.removeprefix("contacts."): file[name] for name in file if name.startswith("contacts.")}
             return cls(
                 float(file["time"]), int(file["steps"]), velocity, file["pressure"], file["phi"], particles, shift,
-                bodies, contacts,
+                bodies, contacts, file["within"] if "within" in file else None,
             )  # fmt: skip
 
     def _mapped(self, function) -> list:

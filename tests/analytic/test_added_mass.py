@@ -5,6 +5,7 @@ import pytest
 
 import paddlewheel as pw
 from paddlewheel.bodies import velocities
+from paddlewheel.grid.window import Window
 from paddlewheel.step import Stepper
 
 DT, GRAVITY = 0.01, 9.81
@@ -25,7 +26,7 @@ def first_step(scene, phi, dt=DT):
     bodies = stepper.bodies.start()
     boundary = stepper.boundary(0.0, bodies)
     bodies = stepper.bodies.pulled(bodies, 0.0, dt)
-    projection, _, bodies, boundary = stepper._projected(velocity, phi, boundary, bodies, 0.0, dt)
+    projection, _, bodies, boundary = stepper._projected(Window(grid, grid), velocity, phi, boundary, bodies, 0.0, dt)
     assert projection.info.converged
     return projection, bodies, boundary
 
@@ -113,7 +114,7 @@ def test_momentum_of_a_blob_with_a_body_in_it_is_kept(ratio):
     boundary = stepper.boundary(0.0, bodies)
     coupled = stepper.bodies.coupled(bodies, boundary)[0]
     velocity = pw.Faces(*(rng.standard_normal(u.shape).astype(np.float32) for u in grid.zeros_faces()))
-    projection, _, after, _ = stepper._projected(velocity, phi, boundary, bodies, 0.0, DT)
+    projection, _, after, _ = stepper._projected(Window(grid, grid), velocity, phi, boundary, bodies, 0.0, DT)
 
     padded = np.pad(phi, 1, mode="edge").astype(float)
     gained, scale = np.zeros(6), 0.0

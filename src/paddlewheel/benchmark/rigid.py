@@ -136,7 +136,7 @@ def _projected(cells, count, ratio) -> dict:
     velocity = Faces(*(0.1 * rng.standard_normal(u.shape, np.float32) for u in grid.zeros_faces()))
     velocity.y[...] += np.float32(STEP * scene.gravity[1])
     coupled = stepper.bodies.coupled(bodies, boundary)
-    terms = partial(pressure_rows, coupled, h=grid.h, density=scene.density) if coupled else None
+    terms = partial(pressure_rows, coupled, grid=grid, density=scene.density) if coupled else None
     rounds = [project(grid, velocity, phi, boundary, STEP, terms=terms) for _ in range(1 + _REPETITIONS)][1:]
     info = rounds[-1].info
     seconds = {stage: float(np.median([r.seconds[stage] for r in rounds])) for stage in rounds[0].seconds}

@@ -103,10 +103,11 @@ def slabs_of(first: np.ndarray, shape) -> np.ndarray:
 
 
 @kernel
-def add_to_faces(total, weight, position, velocity, gradient, first, slabs, colour, h):
+def add_to_faces(total, weight, position, velocity, gradient, first, lowest, slabs, colour, h):
     """Add points to faces, in every second slab: Σ w (v_a + g_a·(x_f − x_p)) to total and Σ w to weight.
 
-    g is empty, or the gradient of the velocity [1/s]. first gives each cell's range of points.
+    g is empty, or the gradient of the velocity [1/s]. first gives each cell's range of points, lowest is the first
+    cell of the grid.
     """
     nx, ny, nz = total[2].shape[0], total[2].shape[1], total[0].shape[2]
     for n in prange((len(slabs) - colour) // 2):
@@ -116,7 +117,7 @@ def add_to_faces(total, weight, position, velocity, gradient, first, slabs, colo
             for cell in range(i * ny * nz, (i + 1) * ny * nz, LANES):
                 lanes = min(LANES, (i + 1) * ny * nz - cell)
                 if first[cell] < first[cell + lanes]:
-                    _locate(work, cell, lanes, nx, ny, nz)
+                    _locate(work, cell, lanes, nx, ny, nz, lowest)
                     for nth in range(_most(first, cell, lanes)):
                         _place(work, position, first, cell, lanes, nth, h)
                         _carry(work, velocity, gradient, first, cell, lanes, nth, h)
@@ -128,7 +129,7 @@ def add_to_faces(total, weight, position, velocity, gradient, first, slabs, colo
 
 
 @kernel
-def add_to_cells(total, position, first, slabs, colour, h):
+def add_to_cells(total, position, first, lowest, slabs, colour, h):
     """Add points to cell centres, in every second slab: Σ w, without the share that falls outside the grid."""
     nx, ny, nz = total.shape
     flat = total.reshape(-1)
@@ -139,7 +140,7 @@ def add_to_cells(total, position, first, slabs, colour, h):
             for cell in range(i * ny * nz, (i + 1) * ny * nz, LANES):
                 lanes = min(LANES, (i + 1) * ny * nz - cell)
                 if first[cell] < first[cell + lanes]:
-                    _locate(work, cell, lanes, nx, ny, nz)
+                    _locate(work, cell, lanes, nx, ny, nz, lowest)
                     for nth in range(_most(first, cell, lanes)):
                         _place(work, position, first, cell, lanes, nth, h)
                         _sum_on_cells(work)
@@ -158,12 +159,12 @@ def _most(first, cell, lanes):
 
 
 @kernel(parallel=False)
-def _locate(work, cell, lanes, nx, ny, nz):
+def _locate(work, cell, lanes, nx, ny, nz, lowest):
     """Where each cell is, and between which parts of it the hats at centres change: not in the outermost halves."""
     for lane in range(lanes):
         index, shape = _indices(cell + lane, ny, nz), (nx, ny, nz)
         for d in range(3):
-            work[(_CELL + d) * LANES + lane] = index[d]
+            work[(_CELL + d) * LANES + lane] = lowest[d] + index[d]
             work[(_LOW + d) * LANES + lane] = _HALF * (index[d] == 0)
             work[(_HIGH + d) * LANES + lane] = _ONE - _HALF * (index[d] == shape[d] - 1)
     for lane in range(lanes, LANES):

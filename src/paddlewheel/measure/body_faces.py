@@ -36,7 +36,7 @@ def carried(grid: Grid, boundary: Boundary, bodies: Sequence[Body]) -> Faces:
     for body, faces in zip(bodies, boundary.bodies, strict=True):
         for a in range(3):
             _carry_body(
-                out[a], faces.filled[a], faces.near[a], boundary.open[a], faces.origin, a,
+                out[a], faces.filled[a], faces.near[a], boundary.open[a], faces.origin, grid.first, a,
                 body.position, body.velocity, body.angular_velocity, grid.h,
             )  # fmt: skip
     return out
@@ -152,7 +152,7 @@ def _open_gaps(out, phi, open, axis, first, last, h):
 
 
 @kernel(parallel=False)
-def _carry_body(out, filled, near, open, origin, axis, position, velocity, omega, h):
+def _carry_body(out, filled, near, open, origin, lowest, axis, position, velocity, omega, h):
     b, c = (axis + 1) % 3, (axis + 2) % 3
     for i in range(filled.shape[0]):
         for j in range(filled.shape[1]):
@@ -162,6 +162,7 @@ def _carry_body(out, filled, near, open, origin, axis, position, velocity, omega
                     m, n, o = i + origin[0], j + origin[1], k + origin[2]
                     at = (m + 0.5 * (axis != 0), n + 0.5 * (axis != 1), o + 0.5 * (axis != 2))
                     u = velocity[axis] + omega[b] * (h * at[c] - position[c]) - omega[c] * (h * at[b] - position[b])
+                    m, n, o = m - lowest[0], n - lowest[1], o - lowest[2]
                     if s > 0.0:
                         out[m, n, o] += s / (1.0 - open[m, n, o]) * u
                     elif open[m, n, o] >= 1.0:  # else others fill it

@@ -21,7 +21,7 @@ import numpy as np
 
 from paddlewheel.kernel import kernel
 from paddlewheel.solve.system import Rows
-from paddlewheel.types import BodyFaces
+from paddlewheel.types import BodyFaces, Grid
 
 __all__ = ["Coupled", "accelerated", "pressure_rows", "yielding"]
 
@@ -41,10 +41,10 @@ class Coupled(NamedTuple):
     inverse: np.ndarray
 
 
-def pressure_rows(bodies, box, unknown: np.ndarray, h: float, density: float) -> Rows:
+def pressure_rows(bodies, box, unknown: np.ndarray, grid: Grid, density: float) -> Rows:
     """The rows R of the bodies' term, R = √(ρ/h) Lᵀ J with W = L Lᵀ, in the system of `unknown` cells of a box."""
     starts, cells, values = [0], [], []
-    origin = tuple(s.start for s in box)
+    h, origin = grid.h, tuple(first + s.start for first, s in zip(grid.first, box, strict=True))
     for body in bodies:
         cell, J = _touched(body, origin, unknown, h)
         cells.append(cell)
@@ -71,11 +71,11 @@ def _factor(inverse) -> np.ndarray:
     return direction * np.sqrt(np.where(weight > _NO_MOTION * max(weight[-1], 0.0), weight, 0.0))
 
 
-def accelerated(V: np.ndarray, bodies, pressure: np.ndarray, h: float, dt: float) -> np.ndarray:
+def accelerated(V: np.ndarray, bodies, pressure: np.ndarray, grid: Grid, dt: float) -> np.ndarray:
     """Velocities (n, 6) of the bodies after a pressure [Pa] at all centres acted for dt [s]:  V + Δt W J p."""
     out, everywhere = V.copy(), np.ones(pressure.shape, np.bool_)
     for n, body in enumerate(bodies):
-        cell, J = _touched(body, (0, 0, 0), everywhere, h)
+        cell, J = _touched(body, grid.first, everywhere, grid.h)
         out[n] += dt * body.inverse @ np.einsum("n,ni->i", pressure.reshape(-1)[cell], J)
     return out
 

@@ -11,14 +11,16 @@ from paddlewheel.types import Faces, Grid
 __all__ = ["rates", "straight_loss"]
 
 
-def rates(grid: Grid, velocity: Faces, phi: np.ndarray) -> tuple[float, float]:
+def rates(grid: Grid, velocity: Faces, phi: np.ndarray, within: np.ndarray | None = None) -> tuple[float, float]:
     """The largest component of the velocity [m/s], and the largest √|tr(∇u ∇u)| in liquid cells [1/s].
 
     The latter is |∇u| in strain and in rotation, but zero in shear: what slides past a wall is not torn apart.
+    Looked at are the cells `within` (3, 2), from and up to which, along each axis.
     """
     velocity, phi = _checked(grid, velocity, phi)
-    planes = np.zeros((grid.shape[0] + 1, 2), np.float32)
-    _rates(planes, velocity, phi)
+    within = np.array([(0, n) for n in grid.shape]) if within is None else within
+    planes = np.zeros((within[0, 1] - within[0, 0] + 1, 2), np.float32)
+    _rates(planes, velocity, phi, within)
     return float(planes[:, 0].max()), math.sqrt(planes[:, 1].max()) / grid.h
 
 
@@ -44,23 +46,24 @@ def _checked(grid, velocity, phi) -> tuple[Faces, np.ndarray]:
 
 
 @kernel
-def _rates(planes, velocity, phi):
+def _rates(planes, velocity, phi, within):
     """For each plane the largest |u| of its faces, and the largest |tr(∇u ∇u)| of its liquid cells, per cell²."""
     nx, ny, nz = phi.shape
-    for plane in prange(nx + 1):
-        i = np.int64(plane)
+    for plane in prange(len(planes)):
+        i = within[0, 0] + np.int64(plane)
         fastest = steepest = np.float32(0)
         for a in range(3):
-            if i < velocity[a].shape[0]:
-                for j in range(velocity[a].shape[1]):
-                    row = velocity[a][i, j]
+            if i < within[0, 1] + (a == 0):
+                for j in range(within[1, 0], within[1, 1] + (a == 1)):
+                    row = velocity[a][i, j, within[2, 0] : within[2, 1] + (a == 2)]
                     for k in range(len(row)):
                         fastest = max(fastest, abs(row[k]))
-        for j in range(ny if i < nx else 0):
-            for k in range(nz):
-                if phi[i, j, k] < 0.0:
-                    steepest = max(steepest, abs(_trace_squared(velocity, i, j, k, nx, ny, nz)))
-        planes[i, 0], planes[i, 1] = fastest, steepest
+        if i < within[0, 1]:
+            for j in range(within[1, 0], within[1, 1]):
+                for k in range(within[2, 0], within[2, 1]):
+                    if phi[i, j, k] < 0.0:
+                        steepest = max(steepest, abs(_trace_squared(velocity, i, j, k, nx, ny, nz)))
+        planes[plane, 0], planes[plane, 1] = fastest, steepest
 
 
 @kernel

@@ -18,7 +18,7 @@ DOUBT = 0.05  # cells by which φ may lie above what the density of particles sa
 _NOISE = 0.1  # relative excess that even particles have by chance, about their rms
 _LEAST_SEEN = 0.1  # part of a cell; a density in less than that says nothing
 _STRIDES = 8  # of that way, each so short that it cannot pass through a wall one cell thick
-_CHUNK = 1 << 20  # points that are looked at together, so that memory stays low
+_CHUNK = 1 << 17  # points that are looked at together, so that memory stays low
 
 _ORDER, _OFFSET, _CROWD = range(3)  # what a random number is for
 
@@ -70,13 +70,14 @@ def seed_in_chunks(
 
 def reseed(
     grid: Grid, position: np.ndarray, first: np.ndarray, solid: np.ndarray, *, per_cell: int = 8, number: int = 0
-) -> None:
+) -> bool:
     """Scatter what is more than CROWDED × per_cell in a cell, in place: on one spot no flow parts particles.
 
     Each goes SCATTER cells at most along each axis, straight on until it would
     meet a solid (its distance `solid` [m] at nodes) or a side of the domain. None
     is made or lost, because their number is the volume of the liquid. Making room
     around a crowd instead would leave a bubble there, long before the crowd parts.
+    Returns whether there was any.
 
     position [m], (n, 3) float32, in the order of cells; first is the range of
     each cell's particles, (nx ny nz + 1,); `number` should differ from step to step.
@@ -85,26 +86,42 @@ def reseed(
         raise ValueError(f"first has {len(first) - 1} cells and {first[-1]} particles: expected those of the grid")
     if solid.shape != grid.node_shape:
         raise ValueError(f"solid of shape {solid.shape}: expected values at nodes, {grid.node_shape}")
-    _scatter(position, first, np.require(solid, np.float32, "CAW"), grid.h, round(CROWDED * per_cell), number)
+    solid = np.require(solid, np.float32, "CAW")
+    return _scatter(position, first, grid.first, solid, grid.h, round(CROWDED * per_cell), number) > 0
 
 
 @kernel
-def _scatter(position, first, solid, h, most, number):
-    ni, nj, nk = solid.shape
+def _scatter(position, first, lowest, solid, h, most, number):
+    """See reseed; how many went."""
+    count = 0
     for cell in prange(len(first) - 1):
-        for p in range(first[cell] + most, first[cell + 1]):
-            x, y, z = position[p, 0] / h, position[p, 1] / h, position[p, 2] / h
-            which = 3 * np.int64(p - first[cell])
-            dx = _stride(cell, which, number)
-            dy = _stride(cell, which + 1, number)
-            dz = 0.0 if nk == 2 else _stride(cell, which + 2, number)
-            for _ in range(_STRIDES):
-                to_x, to_y, to_z = x + dx, y + dy, z + dz
-                inside = 0.0 < to_x < ni - 1.0 and 0.0 < to_y < nj - 1.0 and 0.0 < to_z < nk - 1.0
-                if not inside or node_value(solid, to_x, to_y, to_z) <= 0.0:
-                    break
-                x, y, z = to_x, to_y, to_z
-            position[p, 0], position[p, 1], position[p, 2] = x * h, y * h, z * h
+        over = first[cell + 1] - first[cell] - most
+        if over > 0:
+            _scatter_crowd(position, first[cell], first[cell + 1], most, np.int64(cell), lowest, solid, h, number)
+            count += over
+    return count
+
+
+@kernel(parallel=False)
+def _scatter_crowd(position, begin, end, most, cell, lowest, solid, h, number):
+    ni, nj, nk = solid.shape
+    place = lowest[0] + cell // ((nj - 1) * (nk - 1)), lowest[1] + cell // (nk - 1) % (nj - 1)
+    whose = (place[0] << 40) + (place[1] << 20) + lowest[2] + cell % (nk - 1)  # the same in any part of a domain
+    for p in range(begin + most, end):
+        x, y, z = position[p, 0] / h - lowest[0], position[p, 1] / h - lowest[1], position[p, 2] / h - lowest[2]
+        which = 3 * np.int64(p - begin)
+        dx = _stride(whose, which, number)
+        dy = _stride(whose, which + 1, number)
+        dz = 0.0 if nk == 2 else _stride(whose, which + 2, number)
+        for _ in range(_STRIDES):
+            to_x, to_y, to_z = x + dx, y + dy, z + dz
+            inside = 0.0 < to_x < ni - 1.0 and 0.0 < to_y < nj - 1.0 and 0.0 < to_z < nk - 1.0
+            if not inside or node_value(solid, to_x, to_y, to_z) <= 0.0:
+                break
+            x, y, z = to_x, to_y, to_z
+        position[p, 0] = (x + lowest[0]) * h
+        position[p, 1] = (y + lowest[1]) * h
+        position[p, 2] = (z + lowest[2]) * h
 
 
 @kernel(parallel=False)

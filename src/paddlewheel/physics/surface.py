@@ -68,7 +68,7 @@ def surface_distance(
     near = np.flatnonzero(near)
     table = _FLAT_2D if grid.is_2d else _FLAT_3D
     full = per_cell * (_FULL_2D if grid.is_2d else _FULL_3D)
-    _offset_distances(phi, layer, near, position, first, solid, table, np.float32(_SPARSE * full), h)
+    _offset_distances(phi, layer, near, position, first, grid.first, solid, table, np.float32(_SPARSE * full), h)
     smooth = np.empty(len(near), np.float32)
     _without_bumps(smooth, near, phi, layer, h)
     phi.reshape(-1)[near] = smooth
@@ -144,13 +144,13 @@ def _center(solid, i, j, k):
 
 
 @kernel
-def _offset_distances(phi, layer, near, position, first, solid, table, sparse, h):
+def _offset_distances(phi, layer, near, position, first, lowest, solid, table, sparse, h):
     ny, nz = phi.shape[1], phi.shape[2]
     for n in prange(len(near)):
         cell = np.int64(near[n])
         i, j, k = cell // (ny * nz), cell // nz % ny, cell % nz
         plane = _mirror(solid, i, j, k, h)
-        total, x, y, z = _weighted_sums(position, first, phi.shape, i, j, k, plane, np.float32(1.0) / h)
+        total, x, y, z = _weighted_sums(position, first, phi.shape, lowest, i, j, k, plane, np.float32(1.0) / h)
         if total > 0.0:
             offset2 = (x * x + y * y + z * z) / (total * total) - np.float32(_SPREAD) / max(total, sparse)
             at = np.sqrt(max(offset2, np.float32(0.0))) * np.float32((len(table) - 1) / _REACH)
@@ -179,15 +179,15 @@ def _mirror(solid, i, j, k, h):
 
 
 @kernel(parallel=False)
-def _weighted_sums(position, first, shape, i, j, k, plane, per_h):
+def _weighted_sums(position, first, shape, lowest, i, j, k, plane, per_h):
     """Σ w and Σ w (x_p − x) [cells] about the centre of a cell, over its 27 neighbours."""
     nx, ny, nz = shape
     total = x = y = z = np.float32(0)
     flat = nz == 1
     for a in range(i - 1, i + 2):
-        ia, sx, ox = _reflected(a, i, nx, per_h)
+        ia, sx, ox = _reflected(a, i, nx, lowest[0], per_h)
         for b in range(j - 1, j + 2):
-            jb, sy, oy = _reflected(b, j, ny, per_h)
+            jb, sy, oy = _reflected(b, j, ny, lowest[1], per_h)
             row = (ia * ny + jb) * nz
             for piece in range(3):  # the cells inside, and one beyond either side
                 c = k - 1 if piece == 1 else k + 1 if piece == 2 else k
@@ -197,7 +197,7 @@ def _weighted_sums(position, first, shape, i, j, k, plane, per_h):
                     continue
                 else:
                     begin, end = first[row + k], first[row + k + 1]
-                _, sz, oz = _reflected(c, k, nz, per_h)
+                _, sz, oz = _reflected(c, k, nz, lowest[2], per_h)
                 if flat:
                     sz = oz = np.float32(0)
                 add = _sums(position, begin, end, sx, ox, sy, oy, sz, oz)
@@ -209,13 +209,13 @@ def _weighted_sums(position, first, shape, i, j, k, plane, per_h):
 
 
 @kernel(parallel=False)
-def _reflected(a, i, n, per_h):
+def _reflected(a, i, n, lowest, per_h):
     """Cell a of n, or the one it mirrors, and s, o so that s x + o are its particles' offsets from the centre of i."""
-    o = -np.float32(i) - np.float32(0.5)
+    o = -np.float32(lowest + i) - np.float32(0.5)
     if a < 0:
-        return a + 1, -per_h, o
+        return a + 1, -per_h, o + np.float32(2 * lowest)
     if a >= n:
-        return a - 1, -per_h, o + np.float32(2 * n)
+        return a - 1, -per_h, o + np.float32(2 * (lowest + n))
     return a, per_h, o
 
 

@@ -36,7 +36,7 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     buckets = (cells - 1 >> shift) + 1
 
     cell, counts, unplaced = np.empty(n, np.int32), np.zeros((BLOCKS, buckets), np.int64), np.zeros(BLOCKS, np.int64)
-    _count(cell, counts, unplaced, position, grid.shape, 1 / grid.h, shift)
+    _count(cell, counts, unplaced, position, grid.shape, grid.first, 1 / grid.h, shift)
     if unplaced.any():
         raise ValueError(f"the position of {unplaced.sum()} particles is not a number (NaN)")
     # within a bucket the particles of one block come before those of the next
@@ -51,6 +51,7 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     effort = begins + np.arange(buckets + 1) * max((1 << shift) // 8, 1)
     shares = np.searchsorted(effort, np.linspace(0, effort[-1], BLOCKS + 1))
     _order_buckets(order, first, cell, begins, shares, shift)
+    del cell
     ordered = np.empty_like(position)
     _permute(ordered, position, order)
     _permute(position, velocity, order)  # into the memory of the positions: at 4 M particles one more array is 48 MB
@@ -61,14 +62,16 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
 
 
 @kernel
-def _count(cell, counts, unplaced, position, shape, per_cell, shift):
+def _count(cell, counts, unplaced, position, shape, lowest, per_cell, shift):
     """The cell of each particle, and how many of each block are in each bucket."""
     nx, ny, nz = shape
     for block in prange(BLOCKS):
         count = counts[block]
         for number in range(*_share(block, len(cell))):
             p = np.uint64(number)
-            x, y, z = position[p, 0] * per_cell, position[p, 1] * per_cell, position[p, 2] * per_cell
+            x = position[p, 0] * per_cell - lowest[0]
+            y = position[p, 1] * per_cell - lowest[1]
+            z = position[p, 2] * per_cell - lowest[2]
             unplaced[block] += x != x or y != y or z != z
             c = (_index(x, nx) * ny + _index(y, ny)) * nz + _index(z, nz)
             cell[p] = c
@@ -149,7 +152,7 @@ def to_faces(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[Faces
     total, weight = grid.zeros_faces(), grid.zeros_faces()
     slabs = slabs_of(first, grid.shape)
     for colour in range(2):
-        add_to_faces(total, weight, position, velocity, affine, first, slabs, colour, grid.h)
+        add_to_faces(total, weight, position, velocity, affine, first, grid.first, slabs, colour, grid.h)
     for axis in range(3):
         _divide(total[axis].reshape(-1), weight[axis].reshape(-1))
     return total, weight
@@ -177,7 +180,7 @@ def density(grid: Grid, position: np.ndarray, first: np.ndarray) -> np.ndarray:
     out = np.zeros(grid.shape, np.float32)
     slabs = slabs_of(first, grid.shape)
     for colour in range(2):
-        add_to_cells(out, position, first, slabs, colour, grid.h)
+        add_to_cells(out, position, first, grid.first, slabs, colour, grid.h)
     return out
 
 
@@ -206,7 +209,7 @@ def to_particles(
         change = Faces(*(np.empty_like(u) for u in change))
         for axis in range(3):
             _subtract(*(u[axis].reshape(-1) for u in (change, fields["new"], fields["old"])), np.float32(flip))
-    _interpolate(velocity, affine, position, change, np.float32(flip), 1 / grid.h)
+    _interpolate(velocity, affine, position, change, grid.first, np.float32(flip), 1 / grid.h)
     return Particles(position, velocity, affine)
 
 
@@ -217,12 +220,14 @@ def _subtract(out, new, old, flip):
 
 
 @kernel
-def _interpolate(velocity, affine, position, faces, kept, per_cell):
+def _interpolate(velocity, affine, position, faces, lowest, kept, per_cell):
     """v ← kept v + u(x), or in place of the kept part the gradient."""
     for block in prange(BLOCKS):
         for number in range(*_share(block, len(position))):
             p = np.uint64(number)
-            x, y, z = position[p, 0] * per_cell, position[p, 1] * per_cell, position[p, 2] * per_cell
+            x = position[p, 0] * per_cell - lowest[0]
+            y = position[p, 1] * per_cell - lowest[1]
+            z = position[p, 2] * per_cell - lowest[2]
             if len(affine) == 0:
                 for a in range(3):
                     velocity[p, a] = kept * velocity[p, a] + face_value(faces[a], a, x, y, z)
