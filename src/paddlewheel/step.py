@@ -56,8 +56,8 @@ class Stepper:
         self.bodies = Bodies(scene, self.solids.masses, self.solids.body_shapes)
         self.hands = Hands(scene, self.solids.masses)
         self.per_cell = self.sources.per_cell
-        self._measured: tuple[np.ndarray, np.ndarray, float] | None = None
-        self._looked_at: tuple[Boundary, Window, Boundary, np.ndarray] | None = None
+        self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
+        self._looked_at: tuple[Boundary, Window, Boundary, tuple[np.ndarray, float]] | None = None
         self._walls: Boundary | None = None
 
     def check(self) -> None:
@@ -66,7 +66,7 @@ class Stepper:
 
     def start(self) -> State:
         """The state at time zero: liquids and inflows filled with particles."""
-        grid, bodies = self.grid, self.bodies.start()
+        bodies = self.bodies.start()
         boundary = self.boundary(0.0, bodies)
         outside = self._outside_solids(0.0, bodies)
         self._check_room(outside)
@@ -200,13 +200,13 @@ class Stepper:
         clock.stop("window")
         return state, report
 
-    def _window(self, particles, boundary) -> tuple[Window, Boundary, np.ndarray]:
-        """The part of the domain that has to be looked at, and the boundary and the open volume in it."""
+    def _window(self, particles, boundary) -> tuple[Window, Boundary, tuple[np.ndarray, float]]:
+        """The part of the domain that has to be looked at, and the boundary and the open volume in it; see `_seen`."""
         window = window_around(self.grid, particles.position, self._layers + MARGIN, boundary)
         if self._looked_at is None or self._looked_at[0] is not boundary or self._looked_at[1] != window:
             self._looked_at = None  # its memory is free first
-            part = window.boundary(boundary, self.solids.moving)
-            self._looked_at = boundary, window, part, window.cells(self._seen(boundary))
+            part, (seen, room) = window.boundary(boundary, self.solids.moving), self._seen(boundary)
+            self._looked_at = boundary, window, part, (window.cells(seen), room)
         return window, *self._looked_at[2:]
 
     def _state(self, window, time, steps, velocity, pressure, phi, particles, shift, bodies, contacts) -> State:
@@ -271,7 +271,7 @@ class Stepper:
 
     def _surface(self, grid, particles, first, boundary, seen) -> tuple[np.ndarray, np.ndarray]:
         """φ [m] of the particles, extended into the solids, and the relative excess of their density."""
-        per_cell, room = self.per_cell, self._room
+        per_cell, (seen, room) = self.per_cell, seen
         counted = density(grid, particles.position, first)
         if len(particles.position) > FULL * per_cell * room and counted.sum(dtype=np.float64) > FULL * per_cell * room:
             phi = np.full(grid.shape, -DEEP * grid.h, np.float32)
@@ -281,12 +281,11 @@ class Stepper:
         phi = extend_into_solids(phi, boundary.phi, grid.h)
         return phi, density_error(counted, seen, phi, grid.h, per_cell=per_cell)
 
-    def _seen(self, boundary) -> np.ndarray:
-        """The open volume about each cell centre [cells], measured anew where solids move; `_room` is the sum of all."""
+    def _seen(self, boundary) -> tuple[np.ndarray, float]:
+        """The open volume about each cell centre [cells], and the sum of all; measured anew where solids move."""
         if self._measured is None or self._measured[0] is not boundary.phi:
             seen = volume_seen(boundary.phi)
-            self._measured = boundary.phi, seen
-            self._room = float(seen.sum(dtype=np.float64))
+            self._measured = boundary.phi, (seen, float(seen.sum(dtype=np.float64)))
         return self._measured[1]
 
     def _forced(self, grid, velocity, phi, time, dt) -> Faces:

@@ -270,7 +270,7 @@ class State:
             contacts = {name.removeprefix("contacts."): file[name] for name in file if name.startswith("contacts.")}
             return cls(
                 float(file["time"]), int(file["steps"]), velocity, file["pressure"], file["phi"], particles, shift,
-                bodies, contacts, file["within"] if "within" in file else None,
+                bodies, contacts, file.get("within"),
             )  # fmt: skip
 
     def _mapped(self, function) -> list:

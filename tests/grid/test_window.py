@@ -20,7 +20,8 @@ def points(*cells):
 def test_a_window_has_the_points_and_a_margin_around_them():
     window = window_around(DOMAIN, points((20.5, 30.5, 33.5), (22.5, 30.5, 33.5)), 3, NOTHING)
     assert window.within.tolist() == [[16, 32], [24, 40], [24, 40]]
-    assert window.grid == Grid((16, 16, 16), 0.1, (16, 24, 24)) and not window.is_all
+    assert window.grid == Grid((16, 16, 16), 0.1, (16, 24, 24))
+    assert not window.is_all
 
 
 def test_a_window_ends_at_the_sides_of_the_domain():
@@ -55,9 +56,9 @@ def test_fields_are_cut_out_where_the_grid_says_they_are():
 def test_what_is_put_back_is_zero_beyond():
     ones = np.ones(PART.grid.shape, np.float32)
     whole = PART.on_cells(ones, 2.0)
-    assert (
-        whole.shape == DOMAIN.shape and (whole == 1).sum() == ones.size and (whole == 2).sum() == whole.size - ones.size
-    )
+    assert whole.shape == DOMAIN.shape
+    assert (whole == 1).sum() == ones.size
+    assert (whole == 2).sum() == whole.size - ones.size
     assert np.array_equal(PART.cells(whole), ones)
     faces = PART.on_faces([np.ones(PART.grid.face_shape(a), np.float32) for a in range(3)])
     assert [f.sum() for f in faces] == [9 * 16 * 24, 8 * 17 * 24, 8 * 16 * 25]
@@ -65,7 +66,8 @@ def test_what_is_put_back_is_zero_beyond():
 
 def test_everything_is_not_copied():
     everything, field = Window(DOMAIN, DOMAIN), np.zeros(DOMAIN.shape)
-    assert everything.cells(field) is field and everything.on_cells(field) is field
+    assert everything.cells(field) is field
+    assert everything.on_cells(field) is field
     assert everything.boundary(NOTHING, moving=True) is NOTHING
 
 
