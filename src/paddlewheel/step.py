@@ -8,7 +8,7 @@ import numpy as np
 
 from paddlewheel.bodies import Bodies, Coupling
 from paddlewheel.grid.centroid import open_centroids
-from paddlewheel.grid.extrapolate import constrain, extrapolate
+from paddlewheel.grid.extrapolate import constrain, extrapolate, lonely
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.grid.window import Window, window_around
 from paddlewheel.hand import Hands
@@ -78,7 +78,7 @@ class Stepper:
         old, _ = extrapolate(*_from_particles(window.grid, particles, first), 2)
         # solids may move already
         projection, _, bodies, boundary = self._projected(window, old, phi, boundary, bodies, 0.0, 1.0)
-        velocity = self._settled(projection.velocity, projection.known, boundary, window)
+        velocity = self._settled(projection.velocity, self._believed(projection.known, boundary), boundary, window)
         if bodies:  # they gave the liquid of their momentum, and must not do so again
             particles = to_particles(window.grid, particles, velocity, old, 1.0)
         return self._state(window, 0.0, 0, velocity, None, phi, particles, None, bodies, {})
@@ -171,7 +171,8 @@ class Stepper:
         warnings = self._warnings(stuck, projection)
         clock.stop("report")
 
-        pressure, known, spread = projection.pressure, projection.known, projection.spread
+        pressure, spread = projection.pressure, projection.spread
+        known = self._believed(projection.known, boundary)
         velocity = self._settled(projection.velocity, known, boundary, window)
         del projection  # and the velocities it has
         clock.stop("extrapolate")
@@ -377,6 +378,16 @@ class Stepper:
         self.sources.carry(velocity, window)
         return velocity
 
+    def _believed(self, known, boundary) -> Faces:
+        """Of the faces that the pressure knows, those from which others are continued: the open ones.
+
+        Closed ones are continued from open ones beside them. With none there, as
+        around a drop in a corner, they have only their own.
+        """
+        open = self._without_slits(boundary).open
+        wide = Faces(*(k & (w > 0) for k, w in zip(known, open, strict=True)))
+        return Faces(*(w | alone for w, alone in zip(wide, lonely(known, wide), strict=True)))
+
     def _without_slits(self, boundary) -> Boundary:
         """The boundary with faces closed that are hardly open, made anew where solids move."""
         if self._walls is None or self._walls.phi is not boundary.phi:
@@ -419,16 +430,8 @@ class _Clock:
 
 
 def _continued(field, known, walls, layers, deepest) -> Faces:
-    """A field on faces, known on some of them, in layers beyond the open ones, and along walls so deep in them [m].
-
-    Where known faces are closed it is continued from open ones beside them; with none there, as around a drop in a
-    corner, they have only their own.
-    """
-    wide = Faces(*(k & (w > 0) for k, w in zip(known, walls.open, strict=True)))
-    if any((k & ~w).any() for k, w in zip(known, wide, strict=True)):
-        _, beside = extrapolate(field, wide, 1)
-        wide = Faces(*(w | (k & ~near) for k, w, near in zip(known, wide, beside, strict=True)))
-    field, reached = extrapolate(field, wide, layers)
+    """A field on faces, known on some of them, in layers beyond those, and along walls so deep in them [m]."""
+    field, reached = extrapolate(field, known, layers)
     return constrain(field, walls, reached, deepest)
 
 

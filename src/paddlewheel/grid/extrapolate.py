@@ -7,7 +7,7 @@ from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Boundary, Faces
 
-__all__ = ["constrain", "extrapolate"]
+__all__ = ["constrain", "extrapolate", "lonely"]
 
 _UNKNOWN = 255
 _SOME, _LACK = 1, 2  # a row has known faces; has unknown ones
@@ -28,27 +28,56 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> tuple[Faces, Face
         raise ValueError(
             f"velocity has {velocity.x.shape} faces along x, known {known.x.shape}: expected the same grid"
         )
-    velocity = Faces(*(np.where(k, u, np.float32(0)) for u, k in zip(velocity, known, strict=True)))
-    reached = []
-    for u, k in zip(velocity, known, strict=True):
-        layer = np.empty(u.shape, np.uint8)
+    result, reached = [], []
+    for before, k in zip(velocity, known, strict=True):
+        u, layer = np.empty_like(before), np.empty(before.shape, np.uint8)
         rows, after = np.empty(u.shape[:2], np.uint8), np.empty(u.shape[:2], np.uint8)
-        _first_layer(layer, rows, k)
+        _first_layer(u, layer, rows, before, k)
         for n in range(1, layers + 1):
             _average_layer(u, layer, after, rows, n)
             rows, after = after, rows
+        result.append(u)
         reached.append(layer != _UNKNOWN)
-    return velocity, Faces(*reached)
+    return Faces(*result), Faces(*reached)
+
+
+def lonely(known: Faces, among: Faces) -> Faces:
+    """The faces that are known, but neither among others nor beside one of those of their axis."""
+    result = []
+    for k, a in zip(as_faces(known, bool), as_faces(among, bool), strict=True):
+        result.append(np.empty(k.shape, np.bool_))
+        _mark_lonely(result[-1], k, a)
+    return Faces(*result)
 
 
 @kernel
-def _first_layer(layer, rows, known):
-    """Mark known faces 0 and others unknown, and each row by what it has."""
+def _mark_lonely(lonely, known, among):
+    ni, nj, nk = known.shape
+    for plane in prange(ni):
+        i = np.int64(plane)
+        i0, i1 = max(i - 1, 0), min(i + 1, ni - 1)
+        for j in range(nj):
+            j0, j1 = max(j - 1, 0), min(j + 1, nj - 1)
+            out, here, at = lonely[i, j], known[i, j], among[i, j]
+            wanting = False
+            for k in range(nk):
+                out[k] = here[k] and not at[k]
+                wanting |= out[k]
+            if wanting:
+                for k in range(nk):
+                    beside = among[i0, j, k] or among[i1, j, k] or among[i, j0, k] or among[i, j1, k]
+                    out[k] &= not (beside or at[max(k - 1, 0)] or at[min(k + 1, nk - 1)])
+
+
+@kernel
+def _first_layer(u, layer, rows, before, known):
+    """Keep known faces and mark them 0, make others zero and unknown, and mark each row by what it has."""
     for plane in prange(known.shape[0]):
         for j in range(known.shape[1]):
-            mark, at = layer[plane, j], known[plane, j]
+            value, mark, given, at = u[plane, j], layer[plane, j], before[plane, j], known[plane, j]
             count = 0
             for k in range(at.shape[0]):
+                value[k] = given[k] if at[k] else np.float32(0)
                 mark[k] = 0 if at[k] else _UNKNOWN
                 count += at[k]
             rows[plane, j] = (_SOME if count > 0 else 0) | (0 if count == at.shape[0] else _LACK)
