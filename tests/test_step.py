@@ -9,6 +9,7 @@ from paddlewheel.run import Simulation
 from paddlewheel.scene import ADVECTION, Force, Inflow, Liquid, Method, Scene, Solid, SurfacePressure
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
+from paddlewheel.types import Particles
 
 G = 9.81
 CELLS = {2: 32, 3: 16}
@@ -174,6 +175,38 @@ def test_the_last_step_hits_the_frame_exactly():
     for frame in simulation.run(12):
         assert frame.time == simulation.time == frame.number / 23.976
         assert frame.report.substeps >= 1
+
+
+@dimensions
+@advections
+@pytest.mark.parametrize("place", [(0.5, 0.5, 0.5), (0.02, 0.02, 0.02), (0.9, 0.9, 0.9), (0.5, 0.98, 0.5)])
+def test_a_drop_of_one_particle_falls_freely_wherever_in_its_cell_it_is(dimensions, advection, place):
+    simulation = Simulation(scene(dimensions, advection, [Liquid(Box((0, 0, 0), (1, 0.2, 1)))]))
+    h, state, dt = simulation.scene.grid.h, simulation.state, 1 / 60
+    start = h * (np.array([CELLS[dimensions] // 2, 0.75 * CELLS[dimensions], 0]) + place)
+    if dimensions == 2:
+        start[2] = 0.5 * h
+    state.particles = state.particles.joined(Particles.at(start, (0, 0, 0), advection == "apic"))
+    for _ in range(6):
+        simulation.step(dt)
+    drop = np.argmax(simulation.state.particles.position[:, 1])
+    assert simulation.state.particles.velocity[drop] == pytest.approx([0, -G * 6 * dt, 0], abs=0.01 * G * 6 * dt)
+    fallen = start[1] - simulation.state.particles.position[drop, 1]  # the first step moves what has no velocity yet
+    assert fallen == pytest.approx(0.5 * G * (6 * dt) ** 2 - 0.5 * G * dt**2, abs=0.1 * h)
+
+
+@advections
+def test_no_drop_sticks_to_a_slope(advection):
+    """A few particles run down, each in slivers of cells beside the wall, most of which have their centre in it."""
+    slope = np.radians(10)
+    wall = HalfSpace((0, 0.3, 0), (-np.sin(slope), np.cos(slope), 0))
+    simulation = Simulation(scene(2, advection, [Solid(wall), Liquid(Box((0.8, 0.4, -1), (1, 0.5, 1)))]))
+    h, state = simulation.scene.grid.h, simulation.state
+    x = np.linspace(0.3, 0.7, 9)
+    drops = np.stack([x, 0.3 + x * np.tan(slope) + 0.05 * h, np.full(9, 0.5 * h)], axis=1)
+    state.particles = Particles.at(drops, (0, 0, 0), advection == "apic")
+    simulation.advance(2.0)
+    assert simulation.state.particles.position[:, 0].max() < 0.25
 
 
 @dimensions

@@ -18,7 +18,15 @@ from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pressure import Projection, project
-from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, seed_in_chunks, volume_seen
+from paddlewheel.physics.seeding import (
+    density_error,
+    enclose_crowds,
+    enclose_strays,
+    reseed,
+    seed,
+    seed_in_chunks,
+    volume_seen,
+)
 from paddlewheel.physics.surface import FAR, liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
 from paddlewheel.scene import (
@@ -280,6 +288,7 @@ class Stepper:
             phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
             enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
         phi = extend_into_solids(phi, boundary.phi, grid.h)
+        enclose_strays(phi, first, boundary.open, grid.h)
         return phi, density_error(counted, seen, phi, grid.h, per_cell=per_cell)
 
     def _seen(self, boundary) -> tuple[np.ndarray, float]:

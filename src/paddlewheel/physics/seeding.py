@@ -8,13 +8,24 @@ import numpy as np
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.grid.sample import node_value
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.types import Grid
+from paddlewheel.types import Faces, Grid
 
-__all__ = ["CROWDED", "SCATTER", "density_error", "enclose_crowds", "reseed", "seed", "seed_in_chunks", "volume_seen"]
+__all__ = [
+    "CROWDED",
+    "SCATTER",
+    "density_error",
+    "enclose_crowds",
+    "enclose_strays",
+    "reseed",
+    "seed",
+    "seed_in_chunks",
+    "volume_seen",
+]
 
 CROWDED = 2.0  # times the number of particles that a cell should have
 SCATTER = 1.5  # cells that a particle of a crowd goes along each axis, at most
 DOUBT = 0.05  # cells by which φ may lie above what the density of particles says
+STRAY = 0.1  # cells: depth of the liquid that a particle is for which there is none
 _NOISE = 0.1  # relative excess that even particles have by chance, about their rms
 _LEAST_SEEN = 0.1  # part of a cell; a density in less than that says nothing
 _STRIDES = 8  # of that way, each so short that it cannot pass through a wall one cell thick
@@ -359,3 +370,42 @@ def _enclose(phi, density, seen, h, per_particle):
                     else:
                         depth = 1.0 - np.sqrt(2.0 * rho)
                     p[k] = min(p[k], h * np.float32(depth + DOUBT))
+
+
+def enclose_strays(phi: np.ndarray, first: np.ndarray, open: Faces, h: float) -> None:
+    """Make cells liquid, φ [m] = −STRAY h, in place, that have particles but no liquid in them nor in the 26 around.
+
+    A particle far from all centres, or in a sliver beside a wall, is a drop that φ
+    does not see: with no face beside it that the pressure knows, it would hang in
+    the air. Cells without an `open` face, w > 0, have no liquid.
+    """
+    strays = np.empty(phi.shape, np.bool_)
+    _mark_strays(strays, phi, first, open)
+    phi[strays] = np.float32(-STRAY * h)
+
+
+@kernel
+def _mark_strays(strays, phi, first, open):
+    nx, ny, nz = phi.shape
+    for plane in prange(nx):
+        i = np.int64(plane)
+        for j in range(ny):
+            row, values, cell = strays[i, j], phi[i, j], (i * ny + j) * nz
+            for k in range(nz):
+                row[k] = first[cell + k + 1] > first[cell + k] and values[k] >= 0.0
+                if row[k]:
+                    row[k] = not _beside_liquid(phi, open, i, j, k)
+
+
+@kernel(parallel=False)
+def _beside_liquid(phi, open, i, j, k):
+    nx, ny, nz = phi.shape
+    for a in range(max(i - 1, 0), min(i + 2, nx)):
+        for b in range(max(j - 1, 0), min(j + 2, ny)):
+            for c in range(max(k - 1, 0), min(k + 2, nz)):
+                if phi[a, b, c] < 0.0:
+                    wx = open[0][a, b, c] + open[0][a + 1, b, c]
+                    wy = open[1][a, b, c] + open[1][a, b + 1, c]
+                    if wx + wy + open[2][a, b, c] + open[2][a, b, c + 1] > 0.0:
+                        return True
+    return False
