@@ -157,16 +157,14 @@ class Bodies:
             terms = partial(pressure_rows, coupled, h=grid.h, density=self.scene.density)
         projection = solve(carrying(accelerated(V, coupled, air, grid.h, dt)), terms)
         after, solves = pushed(V, projection), [projection.info]
-        yielded, impulses = W, np.zeros(V.shape)
-        if projection.reply is not None:
-            yielded = np.where(self._one_way[:, None, None], W, yielding(coupled, projection.reply))
+        yielded, impulses = self._yielding(coupled, W, projection.reply), np.zeros(V.shape)
         for _ in range(RESTS):
             free = after - _times(yielded, impulses)
             found = self.held(bodies, free, yielded, time, dt)
             if np.abs(_times(yielded, found - impulses)).max() <= STILL * np.abs(free).max():
                 break
             impulses = found
-            held = V + _times(W, impulses)
+            held = V + np.einsum("nij,nj->ni", W, impulses)
             projection = projection.again(opened(carrying(accelerated(held, coupled, air, grid.h, dt))))
             after = pushed(held, projection)
             solves.append(projection.info)
@@ -208,6 +206,14 @@ class Bodies:
         W = np.where(self._one_way[:, None, None], 0.0, W)
         parts = zip(boundary.bodies, bodies, W, strict=True)
         return [Coupled(faces, body.position, inverse) for faces, body, inverse in parts]
+
+    def _yielding(self, coupled, W, reply) -> np.ndarray:
+        """(n, 6, n, 6): how impulses change the velocities of all bodies, with the liquid that they move or without."""
+        n = len(coupled)
+        out = np.zeros((n, 6, n, 6)) if reply is None else yielding(coupled, reply)
+        alone = np.flatnonzero(self._one_way | (reply is None))
+        out[alone, :, alone] = W[alone]
+        return out
 
     def _masses(self, bodies, boundary) -> np.ndarray:
         """(n, 6, 6): masses, those on the grid if the method says so."""
@@ -284,8 +290,8 @@ def with_velocities(bodies, V: np.ndarray) -> tuple[Body, ...]:
 
 
 def _times(inverse, impulses) -> np.ndarray:
-    """What impulses (n, 6) add to velocities, with inverse masses (n, 6, 6)."""
-    return np.einsum("nij,nj->ni", inverse, impulses)
+    """What impulses (n, 6) add to velocities, with inverse masses (n, 6, n, 6)."""
+    return np.einsum("nimj,mj->ni", inverse, impulses)
 
 
 def _alike(measured, M, F) -> bool:
