@@ -74,6 +74,22 @@ def test_what_lies_on_the_floor_lies_still():
     assert max(np.abs(u).max() for u in simulation.state.velocity) < 0.05
 
 
+@pytest.mark.parametrize("friction", [0.3, 0.0])
+@pytest.mark.parametrize("n", [24, 28, 32, 40])
+def test_a_stack_under_water_stands(n, friction):
+    """What holds one box moves the others through the water between; without friction nothing holds them sideways."""
+    boxes = [pw.Box((0.4, 0.12 * i, -1), (0.6, 0.12 * (i + 1), 2)) for i in range(3)]
+    items = [WATER, *(pw.RigidBody(box, 2000.0, friction=friction) for box in boxes)]
+    simulation = pw.Simulation(pw.Scene((1, 1, 1 / n), (n, n, 1), items=items))
+    start, solves = np.array([body.position for body in simulation.state.bodies]), []
+    while simulation.time < 1.0:
+        solves.append(sum(solve.name == "pressure" for solve in simulation.step().solves))
+        aside, up, _ = np.abs([body.position for body in simulation.state.bodies] - start).max(axis=0) * n
+        assert up < 0.005
+        assert aside < (0.02 if friction else 0.2)
+    assert np.mean(solves) < 2.5
+
+
 def test_a_hinged_body_turns_about_its_pivot():
     flap = pw.Box((0.5, 0.4, -1), (0.9, 0.46, 2))
     simulation = pw.Simulation(tank(pw.RigidBody(flap, 200.0, axis=(0, 0, 1), pivot=(0.5, 0.43, 0))))

@@ -14,13 +14,14 @@ from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, yi
 from paddlewheel.physics.pressure import Projection
 from paddlewheel.scene import Force, RigidBody, Scene, Solid, labelled, values_at
 from paddlewheel.solids import rigid
-from paddlewheel.solids.contact import Contact, Memory, Obstacle
+from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.shapes import Shape
 from paddlewheel.types import SIDES, Body, Boundary, Grid, SolveInfo
 
-RESTS = 3  # times at most that what bodies rest on and the pressure are found from each other
-STILL = 1e-3  # part of the bodies' velocities that may be left of what moves them into it
+RESTS = 4  # times at most that what bodies rest on and the pressure are found from each other
+STILL = 3e-3  # part of the bodies' velocities by which the liquid may see them move otherwise than they do
+_SETTLED = 1e-7  # of the largest approach, for impulses
 _TOUCHING = 0.05  # cells between things that count as touching
 _FREE = 1e-3  # part of gravity's acceleration that others may add to that of a body which falls freely
 _WHOLE = 0.1  # part of a body that may be missing on the grid for its discrete mass to be believed
@@ -28,12 +29,14 @@ _LEAST = 0.25  # part of its inertia that must be there, for any motion
 
 
 class Coupling(NamedTuple):
-    """Liquid and rigid bodies after a projection: all solves it took, and the boundary, which carries the bodies."""
+    """Liquid and rigid bodies after a projection: all solves it took, the boundary, which carries the bodies, and what
+    the next one may know of this: forces and torques `rest` (n, 6) that hold the bodies [N, N m]."""
 
     projection: Projection
     solves: list[SolveInfo]
     bodies: tuple[Body, ...]
     boundary: Boundary
+    known: dict[str, np.ndarray]
 
 
 class Bodies:
@@ -51,6 +54,8 @@ class Bodies:
         self._one_way = np.array([item.one_way for item in self.items], np.bool_)
         self._forces = labelled(scene.items, Force)
         grid = scene.grid
+        pairs = zip(self.items, self.masses, strict=True)
+        self._reach = np.array([_reach(item.shape, mass) for item, mass in pairs])
         self._contact = Contact(
             shapes,
             self.masses,
@@ -110,37 +115,48 @@ class Bodies:
         }
         return with_velocities(contact.mend(bodies, contacts, W), V), known
 
-    def held(self, bodies, free: np.ndarray, inverse: np.ndarray, time: float, dt: float) -> np.ndarray:
-        """Impulses (n, 6) of what the bodies rest on, if they would move at `free` (n, 6) without.
+    def touching(self, bodies, velocity: np.ndarray, time: float, dt: float) -> Contacts:
+        """Contacts that bodies rest on, if they move at `velocity` (n, 6).
 
-        inverse (n, 6, 6) tells how impulses change those velocities. Only what
-        touches counts: what is about to hit must do so at its full speed.
+        Only what touches counts: what is about to hit must do so at its full speed.
+        """
+        contacts = self._contact.find(bodies, self._obstacles(time), velocity, dt)
+        return contacts.taken(contacts.gap < _TOUCHING * self.scene.grid.h)
+
+    def held(self, free: np.ndarray, inverse: np.ndarray, contacts: Contacts, dt: float) -> np.ndarray:
+        """Impulses (n, 6) at contacts, if the bodies would move at `free` (n, 6) without.
+
+        inverse (n, 6, n, 6) tells how impulses change those velocities.
         """
         contact = self._contact
-        contacts = contact.find(bodies, self._obstacles(time), free, dt)
-        touching = contacts.gap < _TOUCHING * self.scene.grid.h
-        if not touching.any():
-            return np.zeros((len(bodies), 6))
-        contacts = type(contacts)(
-            *(p[:, touching] if name == "arms" else p[touching] for name, p in contacts._asdict().items())
-        )
         before = contact.held, contact.coming
-        impulses = contact.resolve(free.copy(), inverse, contacts, dt, bounce=False)
+        impulses = contact.resolve(free.copy(), inverse, contacts, dt, bounce=False, tolerance=_SETTLED)
         contact.held, contact.coming = before
         return impulses
 
     def projected(
-        self, grid: Grid, bodies, boundary: Boundary, solve, opened, air: np.ndarray, time: float, dt: float, holds=()
+        self,
+        grid: Grid,
+        bodies,
+        boundary: Boundary,
+        solve,
+        opened,
+        air: np.ndarray,
+        time: float,
+        dt: float,
+        holds=(),
+        known=None,
     ) -> "Coupling":
         """Liquid and bodies after the pressure has acted on both, and what bodies rest on has held them.
 
         boundary is that in a grid, which may be a part of the domain with all bodies in it.
         solve(boundary, terms) projects the liquid beside solids that move as in a
         boundary; opened(boundary) is that with the sources in it; air is the
-        pressure on the surface [Pa]; holds are the hands at work. Under the pressure alone a body would move
-        into what it rests on, and drag liquid along. So the impulses that hold it
-        are found, with the liquid it has to move counted in its mass, and the
-        pressure is solved for again until both agree.
+        pressure on the surface [Pa]; holds are the hands at work; known is what
+        the last step knew. Under the pressure alone a body would move into what it
+        rests on, and drag liquid along. So the impulses that hold it are found, from
+        those of the last step on, with the liquid that it has to move counted in its
+        mass, and the pressure is solved for again until both agree.
         """
         method = self.scene.method
         V, W = self._held_by_hand(bodies, self._masses(bodies, boundary), holds, dt)
@@ -156,22 +172,27 @@ class Bodies:
         terms = None
         if method.coupling == "monolithic":
             terms = partial(pressure_rows, coupled, grid=grid, density=self.scene.density)
-        projection = solve(carrying(accelerated(V, coupled, air, grid, dt)), terms)
-        after, solves = pushed(V, projection), [projection.info]
-        yielded, impulses = W, np.zeros(V.shape)
-        if projection.reply is not None:
-            yielded = np.where(self._one_way[:, None, None], W, yielding(coupled, projection.reply))
-        for _ in range(RESTS):
+        impulses = dt * known["rest"] if known and "rest" in known else np.zeros(V.shape)
+        held = V + np.einsum("nij,nj->ni", W, impulses)
+        projection = solve(carrying(accelerated(held, coupled, air, grid, dt)), terms)
+        after, solves = pushed(held, projection), [projection.info]
+        yielded = self._yielding(coupled, W, projection.reply)
+        contacts = self.touching(bodies, after - _times(yielded, impulses), time, dt)
+        for again in reversed(range(RESTS + 1)):
             free = after - _times(yielded, impulses)
-            found = self.held(bodies, free, yielded, time, dt)
-            if np.abs(_times(yielded, found - impulses)).max() <= STILL * np.abs(free).max():
+            found = self.held(free, yielded, contacts, dt)
+            push = found - impulses
+            more = _times(yielded, push)
+            if not again or self._speeds(more).max() <= STILL * self._speeds(free).max():
                 break
-            impulses = found
-            held = V + _times(W, impulses)
+            impulses, before = found, after
+            held = V + np.einsum("nij,nj->ni", W, impulses)
             projection = projection.again(opened(carrying(accelerated(held, coupled, air, grid, dt))))
             after = pushed(held, projection)
             solves.append(projection.info)
-        return Coupling(projection, solves, with_velocities(bodies, after), carrying(after))
+            yielded = _learnt(yielded, push, after - before)
+        known = {"rest": found / dt}
+        return Coupling(projection, solves, with_velocities(bodies, after + more), carrying(after), known)
 
     def pulled(self, bodies, time: float, dt: float) -> tuple[Body, ...]:
         """The bodies after gravity and the scene's forces, at their centres, acted for dt [s]."""
@@ -186,14 +207,9 @@ class Bodies:
 
     def fastest(self, bodies) -> float:
         """A speed [m/s] that no point of any body exceeds; those that have left the domain do not count."""
-        speeds, size = [0.0], np.array(self.scene.grid.size)
-        for body, item, mass in zip(bodies, self.items, self.masses, strict=True):
-            low, high = item.shape.bounds()
-            reach = np.linalg.norm(np.maximum(high - mass.center, mass.center - low))
-            if np.linalg.norm(body.position - np.clip(body.position, 0, size)) > reach:
-                continue
-            speeds.append(float(np.linalg.norm(body.velocity) + reach * np.linalg.norm(body.angular_velocity)))
-        return max(speeds)
+        size = np.array(self.scene.grid.size)
+        away = np.array([np.linalg.norm(body.position - np.clip(body.position, 0, size)) for body in bodies])
+        return float(self._speeds(velocities(bodies))[away <= self._reach].max(initial=0.0))
 
     def inverses(self, bodies) -> np.ndarray:
         """(n, 6, 6): inverse masses, restricted to the motions each body has."""
@@ -204,11 +220,23 @@ class Bodies:
         """The bodies as the pressure sees them."""
         return self._seen(bodies, boundary, self._restricted(bodies, self._masses(bodies, boundary)))
 
+    def _speeds(self, V) -> np.ndarray:
+        """Speeds [m/s] that no point of the bodies exceeds, if they move at V (n, 6)."""
+        return np.linalg.norm(V[:, :3], axis=1) + self._reach * np.linalg.norm(V[:, 3:], axis=1)
+
     def _seen(self, bodies, boundary, W) -> list[Coupled]:
         """The bodies with these inverse masses, which are zero for the pressure if it does not move them."""
         W = np.where(self._one_way[:, None, None], 0.0, W)
         parts = zip(boundary.bodies, bodies, W, strict=True)
         return [Coupled(faces, body.position, inverse) for faces, body, inverse in parts]
+
+    def _yielding(self, coupled, W, reply) -> np.ndarray:
+        """(n, 6, n, 6): how impulses change the velocities of all bodies, with the liquid that they move or without."""
+        n = len(coupled)
+        out = np.zeros((n, 6, n, 6)) if reply is None else yielding(coupled, reply)
+        alone = np.flatnonzero(self._one_way | (reply is None))
+        out[alone, :, alone] = W[alone]
+        return out
 
     def _masses(self, bodies, boundary) -> np.ndarray:
         """(n, 6, 6): masses, those on the grid if the method says so."""
@@ -284,9 +312,29 @@ def with_velocities(bodies, V: np.ndarray) -> tuple[Body, ...]:
     )
 
 
+def _reach(shape, mass) -> float:
+    """How far a body reaches from its centre of mass [m], at most."""
+    low, high = shape.bounds()
+    return float(np.linalg.norm(np.maximum(high - mass.center, mass.center - low)))
+
+
 def _times(inverse, impulses) -> np.ndarray:
-    """What impulses (n, 6) add to velocities, with inverse masses (n, 6, 6)."""
-    return np.einsum("nij,nj->ni", inverse, impulses)
+    """What impulses (n, 6) add to velocities, with inverse masses (n, 6, n, 6)."""
+    return np.einsum("nimj,mj->ni", inverse, impulses)
+
+
+def _learnt(inverse, push, change) -> np.ndarray:
+    """Inverse masses (n, 6, n, 6), such that a push (n, 6) makes this change of velocity (n, 6).
+
+        W − (W s)(W s)ᵀ / (s·W s) + y yᵀ / (s·y)
+
+    the update of Broyden, Fletcher, Goldfarb and Shanno, which leaves it symmetric and positive.
+    """
+    expected = _times(inverse, push)
+    was, real = np.vdot(push, expected), np.vdot(push, change)
+    if min(was, real) <= 0.0:
+        return inverse
+    return inverse - np.multiply.outer(expected, expected) / was + np.multiply.outer(change, change) / real
 
 
 def _alike(measured, M, F) -> bool:

@@ -85,7 +85,7 @@ class Stepper:
         phi, _ = self._surface(window.grid, particles, first, boundary, seen)
         old, _ = extrapolate(*_from_particles(window.grid, particles, first), 2)
         # solids may move already
-        projection, _, bodies, boundary = self._projected(window, old, phi, boundary, bodies, 0.0, 1.0)
+        projection, _, bodies, boundary, _ = self._projected(window, old, phi, boundary, bodies, 0.0, 1.0)
         velocity = self._settled(projection.velocity, self._believed(projection.known, boundary), boundary, window)
         if bodies:  # they gave the liquid of their momentum, and must not do so again
             particles = to_particles(window.grid, particles, velocity, old, 1.0)
@@ -166,12 +166,12 @@ class Stepper:
         pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
-        projection, solves, bodies, boundary = self._projected(
-            window, velocity, phi, boundary, pulled, now, dt,
-            start=pressure, surface_pressure=self._surface_pressure(grid, now), holds=self.hands.at(now, dt),
+        projection, solves, bodies, boundary, rest = self._projected(
+            window, velocity, phi, boundary, pulled, now, dt, start=pressure,
+            surface_pressure=self._surface_pressure(grid, now), holds=self.hands.at(now, dt), known=state.contacts,
         )  # fmt: skip
         if bodies:
-            contacts |= self.bodies.free(pulled, bodies, dt)
+            contacts |= rest | self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
 
         opened = self.sources.opened(boundary, window)
@@ -319,7 +319,7 @@ class Stepper:
         return sum(values_at(name, item, points, time).astype(float) for name, item in items).reshape(grid.shape)
 
     def _projected(
-        self, window, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None, holds=()
+        self, window, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None, holds=(), known=None
     ) -> Coupling:
         """The projection, and the bodies and the boundary as they move after it."""
         scene, method, grid = self.scene, self.scene.method, window.grid
@@ -336,9 +336,9 @@ class Stepper:
 
         if not bodies:
             projection = solve(boundary)
-            return Coupling(projection, [projection.info], (), boundary)
+            return Coupling(projection, [projection.info], (), boundary, {})
         air = np.broadcast_to(surface_pressure, grid.shape)
-        return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds)
+        return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known)
 
     def _falling(self, old, velocity, dt) -> dict[int, np.ndarray]:
         """How much farther liquid on faces goes in the next step than its velocity takes it, if it falls freely [m].

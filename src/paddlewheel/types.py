@@ -217,7 +217,7 @@ class State:
     particles  about in the order of their cells
     shift      [m] on faces, float32: how far the next step moves particles besides, to keep their density and to fall
     bodies     the rigid bodies, in the order of the scene's items
-    contacts   what is known of their earlier contacts, and which fall freely: arrays by name
+    contacts   what is known of their earlier contacts, what they rest on, and which fall freely: arrays by name
     within     (3, 2): from which cell on, and up to which, along each axis there can be velocity, pressure and shift;
                all are zero beyond. None for everywhere
     """

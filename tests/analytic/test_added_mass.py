@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import paddlewheel as pw
-from paddlewheel.bodies import velocities
+from paddlewheel.bodies import velocities, with_velocities
 from paddlewheel.grid.window import Window
+from paddlewheel.physics.coupling import yielding
 from paddlewheel.step import Stepper
 
 DT, GRAVITY = 0.01, 9.81
@@ -26,7 +27,9 @@ def first_step(scene, phi, dt=DT):
     bodies = stepper.bodies.start()
     boundary = stepper.boundary(0.0, bodies)
     bodies = stepper.bodies.pulled(bodies, 0.0, dt)
-    projection, _, bodies, boundary = stepper._projected(Window(grid, grid), velocity, phi, boundary, bodies, 0.0, dt)
+    projection, _, bodies, boundary, _ = stepper._projected(
+        Window(grid, grid), velocity, phi, boundary, bodies, 0.0, dt
+    )
     assert projection.info.converged
     return projection, bodies, boundary
 
@@ -96,6 +99,29 @@ def test_what_weighs_as_much_as_water_rests_in_it(weights, dimensions):
     assert np.abs(velocities(bodies)).max() <= 1e-6 * GRAVITY * DT
 
 
+@pytest.mark.parametrize("gap", [0.02, 0.1])
+def test_a_push_on_one_body_moves_the_other_as_foretold(gap):
+    """By the reply of a single V-cycle: what holds bodies is found with it, before the pressure is solved for again."""
+    boxes = [pw.Box((0.4, y, 0), (0.6, y + 0.12, 1)) for y in (0.3, 0.42 + gap)]
+    items = [pw.Liquid(pw.Box((0, 0, 0), (1, 1, 1))), *(pw.RigidBody(box, 500.0) for box in boxes)]
+    scene = pw.Scene((1, 1, 1 / 32), (32, 32, 1), gravity=(0, 0, 0), items=items, method=pw.Method(tolerance=1e-9))
+    stepper, grid, phi = Stepper(scene), scene.grid, np.full(scene.grid.shape, -1, np.float32)
+    bodies = stepper.bodies.start()
+    boundary = stepper.boundary(0.0, bodies)
+    coupled = stepper.bodies.coupled(bodies, boundary)
+    for motion in (0, 1, 5):
+        push = np.zeros((2, 6))
+        push[0, motion] = 1.0
+        pushed = with_velocities(bodies, [body.inverse @ p for body, p in zip(coupled, push, strict=True)])
+        projection, _, after, *_ = stepper._projected(
+            Window(grid, grid), grid.zeros_faces(), phi, boundary, pushed, 0.0, DT
+        )
+        foretold = np.einsum("nimj,mj->ni", yielding(coupled, projection.reply), push)
+        assert velocities(after) == pytest.approx(foretold, abs=0.15 * np.abs(foretold).max())
+        if motion == 1:
+            assert after[1].velocity[1] == pytest.approx(foretold[1, 1], rel=0.2)
+
+
 @pytest.mark.parametrize("ratio", [1e-3, 0.5, 5.0])
 def test_momentum_of_a_blob_with_a_body_in_it_is_kept(ratio):
     """Nothing touches a wall: what the solve takes from the liquid, the body gets; turning as well."""
@@ -114,7 +140,7 @@ def test_momentum_of_a_blob_with_a_body_in_it_is_kept(ratio):
     boundary = stepper.boundary(0.0, bodies)
     coupled = stepper.bodies.coupled(bodies, boundary)[0]
     velocity = pw.Faces(*(rng.standard_normal(u.shape).astype(np.float32) for u in grid.zeros_faces()))
-    projection, _, after, _ = stepper._projected(Window(grid, grid), velocity, phi, boundary, bodies, 0.0, DT)
+    projection, _, after, *_ = stepper._projected(Window(grid, grid), velocity, phi, boundary, bodies, 0.0, DT)
 
     padded = np.pad(phi, 1, mode="edge").astype(float)
     gained, scale = np.zeros(6), 0.0

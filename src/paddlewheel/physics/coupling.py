@@ -54,15 +54,14 @@ def pressure_rows(bodies, box, unknown: np.ndarray, grid: Grid, density: float) 
 
 
 def yielding(bodies, reply: np.ndarray) -> np.ndarray:
-    """(n, 6, 6): inverse masses with the liquid that each body has to move,  L (1 + LᵀYL)⁻¹ Lᵀ ≈ (M + Y)⁻¹.
+    """(n, 6, n, 6): inverse masses with the liquid that bodies have to move,  L (1 + LᵀYL)⁻¹ Lᵀ ≈ (M + Y)⁻¹.
 
-    Y is the added mass; reply is (1 + LᵀYL)⁻¹ for the rows of all bodies, as a projection tells it.
+    Y is the added mass, by which a push on one body moves the others too; reply is (1 + LᵀYL)⁻¹ for the rows of all
+    bodies, as a projection tells it.
     """
-    out = np.empty((len(bodies), 6, 6))
-    for n, body in enumerate(bodies):
-        L, own = _factor(body.inverse), slice(6 * n, 6 * n + 6)
-        out[n] = L @ reply[own, own] @ L.T
-    return out
+    n = len(bodies)
+    L = np.array([_factor(body.inverse) for body in bodies])
+    return np.einsum("nia,namb,mjb->nimj", L, reply.reshape(n, 6, n, 6), L, optimize=True)
 
 
 def _factor(inverse) -> np.ndarray:

@@ -26,7 +26,7 @@ from paddlewheel.solids.rigid import mass_matrix, turned
 from paddlewheel.solids.shapes import HalfSpace, Moved, Shape, Union
 from paddlewheel.types import SIDES, Body
 
-TOLERANCE = 3e-9  # of the largest approach, for a change of velocity in a sweep
+TOLERANCE = 3e-9  # see Contact.resolve
 
 # in spacings of the surface points:
 _TOUCHING = 0.01  # what counts as touching, for a bounce
@@ -64,6 +64,10 @@ class Contacts(NamedTuple):
     approach: np.ndarray
     friction: np.ndarray
     restitution: np.ndarray
+
+    def taken(self, which: np.ndarray) -> "Contacts":
+        """Some of them, by a mask (m,)."""
+        return Contacts(*(p[:, which] if name == "arms" else p[which] for name, p in self._asdict().items()))
 
     @classmethod
     def none(cls) -> "Contacts":
@@ -145,12 +149,19 @@ class Contact:
         return Contacts(first, np.where(other < len(bodies), other, -1), other, *found, friction, restitution)
 
     def resolve(
-        self, velocity: np.ndarray, inverse: np.ndarray, contacts: Contacts, dt: float, bounce: bool
+        self,
+        velocity: np.ndarray,
+        inverse: np.ndarray,
+        contacts: Contacts,
+        dt: float,
+        bounce: bool,
+        tolerance: float = TOLERANCE,
     ) -> np.ndarray:
         """Change velocities (n, 6) so that no contact is violated; the impulses on each body (n, 6) [N s, N m s].
 
-        inverse  (n, 6, 6) of the bodies' masses, positive semi-definite:  ΔV = inverse · impulse
-        bounce   those that have come to touch part again, with restitution; else they just stop
+        inverse    (n, 6, 6) of the bodies' masses, positive semi-definite:  ΔV = inverse · impulse; or (n, 6, n, 6)
+        bounce     those that have come to touch part again, with restitution; else they just stop
+        tolerance  of the largest approach, for a change of velocity in a sweep
         """
         if not len(contacts.gap):
             self.held = self.coming = Memory.none()
@@ -162,7 +173,7 @@ class Contact:
         else:
             start = dt * self.held.recall(contacts, self._search.surfaces.reach)
             self._notice(_speeds(velocity, contacts), contacts, target)
-        tolerance = TOLERANCE * max(np.abs(contacts.approach).max(), np.abs(target).max())
+        tolerance *= max(np.abs(contacts.approach).max(), np.abs(target).max())
         pushes, _ = impulses(velocity, inverse, contacts, target, contacts.friction, start, tolerance)
         if not bounce and dt > 0:
             self.held = Memory.of(contacts, pushes / dt)

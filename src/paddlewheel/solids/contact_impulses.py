@@ -14,12 +14,14 @@ _LEAST = 8  # sweeps: one alone changes little after the impulses of the last st
 class _Response(NamedTuple):
     """How velocities answer to impulses at each of m contacts, by  K = J W Jᵀ  of both bodies.
 
-    reply  (m, 2, 6, 3) change of each body's velocity by a unit impulse along x, y, z
+    who    (m, k) bodies that an impulse moves, −1 for none: both that touch, or all
+    reply  (m, k, 6, 3) change of their velocities by a unit impulse along x, y, z on the first body
     stiff  (m,) n·K n; zero where nothing can move
     slip   (m,) largest eigenvalue of K across n
     stick  (m, 3, 3) inverse of K across n
     """
 
+    who: np.ndarray
     reply: np.ndarray
     stiff: np.ndarray
     slip: np.ndarray
@@ -39,26 +41,25 @@ def impulses(velocity, inverse, contacts, target, friction, start, tolerance: fl
     by more than `tolerance` [m/s]. Impulses may still move then: of more contacts
     than it takes to hold a body, how they share the load is not unique.
 
-    inverse   (n, 6, 6) of the masses, symmetric and positive semi-definite
+    inverse   (n, 6, 6) of the masses, symmetric and positive semi-definite; or (n, 6, n, 6), if bodies move each other
     contacts  first, second, arms, normal and carried of `contact.Contacts`
     target    (m,) [m/s]
     friction  (m,) the coefficient μ
     """
     out = np.array(start, np.float64)
-    inverse = np.ascontiguousarray(inverse, np.float64)
+    response = (_response if np.ndim(inverse) == 3 else _response_of_all)(np.ascontiguousarray(inverse), contacts)
     most = max(SWEEPS, VISITS // max(1, len(out)))
-    return out, int(_solve(out, velocity, inverse, contacts, target, friction, most, float(tolerance)))
+    return out, int(_solve(out, velocity, response, contacts, target, friction, most, float(tolerance)))
 
 
 @kernel(parallel=False)
-def _solve(out, velocity, inverse, contacts, target, friction, sweeps, tolerance):
+def _solve(out, velocity, response, contacts, target, friction, sweeps, tolerance):
     """Sweeps taken to find the impulses `out`, which also are where it starts."""
     m = len(target)
-    response = _response(inverse, contacts)
     for i in range(m):
         if response.stiff[i] == 0.0:
             out[i] = 0.0
-        _apply(velocity, response, contacts, i, out[i, 0], out[i, 1], out[i, 2])
+        _apply(velocity, response, i, out[i, 0], out[i, 1], out[i, 2])
     momentum, last = np.zeros((m, 3)), 0.0
     for sweep in range(sweeps):
         impulse_before, velocity_before = out.copy(), velocity.copy()
@@ -77,7 +78,7 @@ def _solve(out, velocity, inverse, contacts, target, friction, sweeps, tolerance
             continue
         momentum *= ratio
         for i in range(m):
-            _apply(velocity, response, contacts, i, momentum[i, 0], momentum[i, 1], momentum[i, 2])
+            _apply(velocity, response, i, momentum[i, 0], momentum[i, 1], momentum[i, 2])
         out += momentum
         momentum += step
     return sweeps
@@ -108,7 +109,7 @@ def _put_right(out, velocity, response, contacts, i, target, friction):
     before = out[0] * nx + out[1] * ny + out[2] * nz
     press = max(0.0, before - (ux * nx + uy * ny + uz * nz - target) / response.stiff[i])
     more = press - before
-    _apply(velocity, response, contacts, i, more * nx, more * ny, more * nz)
+    _apply(velocity, response, i, more * nx, more * ny, more * nz)
     # Friction: what stops the contact, if that is within the cone; else opposite to how it then slips, with one
     # factor for all directions, so that none is preferred.
     ox, oy, oz = out[0] - before * nx, out[1] - before * ny, out[2] - before * nz
@@ -123,38 +124,77 @@ def _put_right(out, velocity, response, contacts, i, target, friction):
         size = np.sqrt(x * x + y * y + z * z)
     if size > most:
         x, y, z = x * most / size, y * most / size, z * most / size
-    _apply(velocity, response, contacts, i, x - ox, y - oy, z - oz)
+    _apply(velocity, response, i, x - ox, y - oy, z - oz)
     out[0], out[1], out[2] = press * nx + x, press * ny + y, press * nz + z
 
 
 @kernel(parallel=False)
 def _response(inverse, contacts):
+    """That of bodies which move only themselves, with inverse masses (n, 6, 6)."""
     m = len(contacts.first)
-    reply, stiff, slip, stick = np.zeros((m, 2, 6, 3)), np.zeros(m), np.zeros(m), np.zeros((m, 3, 3))
+    who, reply = np.empty((m, 2), np.int64), np.zeros((m, 2, 6, 3))
+    stiff, slip, stick = np.zeros(m), np.zeros(m), np.zeros((m, 3, 3))
     for i in range(m):
         K = np.zeros((3, 3))
-        _reply(reply[i, 0], K, inverse[contacts.first[i]], contacts.arms[0, i])
-        if contacts.second[i] >= 0:
-            _reply(reply[i, 1], K, inverse[contacts.second[i]], contacts.arms[1, i])
+        for side in range(2):
+            who[i, side] = contacts.first[i] if side == 0 else contacts.second[i]
+            if who[i, side] >= 0:
+                _reply(reply[i, side], inverse[who[i, side]], contacts.arms[side, i], 1.0 - 2.0 * side)
+                _felt(K, reply[i, side], contacts.arms[side, i], 1.0 - 2.0 * side)
         stiff[i], slip[i] = _across(stick[i], K, contacts.normal[i])
-    return _Response(reply, stiff, slip, stick)
+    return _Response(who, reply, stiff, slip, stick)
 
 
 @kernel(parallel=False)
-def _reply(out, K, inverse, arm):
-    """out (6, 3) = W Jᵀ with  J = (1, −arm×); K += J W Jᵀ, the change of velocity at the contact."""
+def _response_of_all(inverse, contacts):
+    """That of bodies which move all others too, with inverse masses (n, 6, n, 6)."""
+    m, n = len(contacts.first), len(inverse)
+    who, reply = np.empty((m, n), np.int64), np.zeros((m, n, 6, 3))
+    stiff, slip, stick = np.zeros(m), np.zeros(m), np.zeros((m, 3, 3))
+    for i in range(m):
+        K = np.zeros((3, 3))
+        who[i] = np.arange(n)
+        for side in range(2):
+            pushed = contacts.first[i] if side == 0 else contacts.second[i]
+            if pushed >= 0:
+                for k in range(n):
+                    _reply(reply[i, k], inverse[k, :, pushed], contacts.arms[side, i], 1.0 - 2.0 * side)
+        for side in range(2):
+            pushed = contacts.first[i] if side == 0 else contacts.second[i]
+            if pushed >= 0:
+                _felt(K, reply[i, pushed], contacts.arms[side, i], 1.0 - 2.0 * side)
+        stiff[i], slip[i] = _across(stick[i], K, contacts.normal[i])
+    return _Response(who, reply, stiff, slip, stick)
+
+
+@kernel(parallel=False)
+def _reply(out, inverse, arm, sign):
+    """out (6, 3) += ± W Jᵀ with  J = (1, −arm×)."""
+    J = _lever(arm)
+    for c in range(6):
+        for a in range(3):
+            for d in range(6):
+                out[c, a] += sign * inverse[c, d] * J[a, d]
+
+
+@kernel(parallel=False)
+def _felt(K, reply, arm, sign):
+    """K += ± J · reply, the change of velocity at the contact."""
+    J = _lever(arm)
+    for a in range(3):
+        for b in range(3):
+            for c in range(6):
+                K[a, b] += sign * J[a, c] * reply[c, b]
+
+
+@kernel(parallel=False)
+def _lever(arm):
+    """J = (1, −arm×), (3, 6)."""
     J = np.zeros((3, 6))
     J[0, 0] = J[1, 1] = J[2, 2] = 1.0
     J[0, 4], J[0, 5], J[1, 5] = arm[2], -arm[1], arm[0]
     J[1, 3], J[2, 3], J[2, 4] = -arm[2], arm[1], -arm[0]
-    for c in range(6):
-        for a in range(3):
-            for d in range(6):
-                out[c, a] += inverse[c, d] * J[a, d]
-    for a in range(3):
-        for b in range(3):
-            for c in range(6):
-                K[a, b] += J[a, c] * out[c, b]
+    return J
 
 
 @kernel(parallel=False)
@@ -214,11 +254,10 @@ def _velocity_at(velocity, k, arms, side, i):
 
 
 @kernel(parallel=False, inline=True)
-def _apply(velocity, response, contacts, i, x, y, z):
-    """Change both velocities by an impulse (x, y, z) on the first body of contact i, and its opposite on the second."""
-    a, b, reply = contacts.first[i], contacts.second[i], response.reply
-    for c in range(6):
-        velocity[a, c] += reply[i, 0, c, 0] * x + reply[i, 0, c, 1] * y + reply[i, 0, c, 2] * z
-    if b >= 0:
-        for c in range(6):
-            velocity[b, c] -= reply[i, 1, c, 0] * x + reply[i, 1, c, 1] * y + reply[i, 1, c, 2] * z
+def _apply(velocity, response, i, x, y, z):
+    """Change velocities by an impulse (x, y, z) on the first body of contact i, and its opposite on the second."""
+    who, reply = response.who, response.reply
+    for k in range(who.shape[1]):
+        if who[i, k] >= 0:
+            for c in range(6):
+                velocity[who[i, k], c] += reply[i, k, c, 0] * x + reply[i, k, c, 1] * y + reply[i, k, c, 2] * z
