@@ -17,6 +17,7 @@ from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pressure import Projection, project
+from paddlewheel.physics.separation import around, keep_leaving, touching
 from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, seed_in_chunks, volume_seen
 from paddlewheel.physics.surface import liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
@@ -56,6 +57,7 @@ class Stepper:
         self.per_cell = self.sources.per_cell
         self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
         self._walls: Boundary | None = None
+        self._touching: tuple[np.ndarray, np.ndarray] | None = None
 
     def check(self) -> None:
         """Refuse what cannot start."""
@@ -74,7 +76,7 @@ class Stepper:
         old, _ = extrapolate(*self._from_particles(particles, first), 2)
         # solids may move already
         projection, _, bodies, boundary = self._projected(old, phi, boundary, bodies, 0.0, 1.0)
-        velocity = self._settled(projection.velocity, projection.known, boundary)
+        velocity = self._settled(projection, boundary)
         if bodies:  # they gave the liquid of their momentum, and must not do so again
             particles = to_particles(grid, particles, velocity, old, 1.0)
         return State(0.0, 0, velocity, np.zeros(grid.shape), phi, particles, grid.zeros_faces(), bodies)
@@ -156,12 +158,12 @@ class Stepper:
             contacts |= self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
 
-        worst, energy = audit(grid, projection.velocity, phi, self.sources.opened(boundary), scene.density)
+        worst, energy = self._audited(projection, phi, boundary)
         warnings = self._warnings(stuck, projection)
         clock.stop("report")
 
-        pressure, known, spread = projection.pressure, projection.known, projection.spread
-        velocity = self._settled(projection.velocity, known, boundary)
+        pressure, known, spread, loose = projection.pressure, projection.known, projection.spread, projection.loose
+        velocity = self._settled(projection, boundary)
         del projection  # and the velocities it has
         clock.stop("extrapolate")
 
@@ -174,6 +176,8 @@ class Stepper:
         excess = SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, boundary.open, dt)
         for a, way in falling.items():
             excess -= np.diff(boundary.open[a] * way, axis=a) * np.float32(1 / grid.h)
+        if loose is not None:  # beside a gap there is room for a good reason
+            excess[around(loose) & (excess < 0)] = 0
         shift, spread_info = spread(np.clip(excess, -MOST_SPREAD, MOST_SPREAD))
         del spread, excess, crowding  # and the matrix
         for a in list(falling):
@@ -283,12 +287,13 @@ class Stepper:
     ) -> Coupling:
         """The projection, and the bodies and the boundary as they move after it."""
         scene, method = self.scene, self.scene.method
+        separating = self._separating(boundary)
 
         def solve(boundary, terms=None) -> Projection:
             return project(
                 self.grid, velocity, phi, self.sources.opened(boundary), dt,
                 density=scene.density, surface_pressure=surface_pressure, solver=method.solver,
-                tolerance=method.tolerance, start=start, terms=terms,
+                tolerance=method.tolerance, start=start, terms=terms, separating=separating,
             )  # fmt: skip
 
         if not bodies:
@@ -320,16 +325,35 @@ class Stepper:
         still = self._without_slits(boundary)._replace(velocity=self.grid.zeros_faces())
         return _continued(shift, known, still, 1, DEEP * self.grid.h)
 
-    def _settled(self, velocity, known, boundary) -> Faces:
+    def _separating(self, boundary) -> np.ndarray | None:
+        """The cells at walls that liquid may leave, measured anew where solids move; None if the method lets it not."""
+        if not self.scene.method.wall_separation:
+            return None
+        if self._touching is None or self._touching[0] is not boundary.phi:
+            self._touching = boundary.phi, touching(boundary)
+        return self._touching[1]
+
+    def _audited(self, projection, phi, boundary) -> tuple[float, float]:
+        """The largest divergence of a liquid cell [1/s], other than those that leave a wall, and the energy [J]."""
+        boundary, density = self.sources.opened(boundary), self.scene.density
+        worst, energy = audit(self.grid, projection.velocity, phi, boundary, density)
+        if projection.loose is not None:
+            closed = np.where(projection.loose, np.float32(self.grid.h), phi)
+            worst, _ = audit(self.grid, projection.velocity, closed, boundary, density)
+        return worst, energy
+
+    def _settled(self, projection, boundary) -> Faces:
         """Velocity continued beyond the liquid and into solids, as far as particles go in a step.
 
         Where the surface meets an oblique wall, cells are slivers: what comes in through a w of 0.2 leaves through one
         of 0.05, four times as fast. Seen by w that is hardly any energy, but particles see the face as a whole one.
         """
         layers = math.ceil(self.scene.method.cfl) + 2
+        velocity, walls = projection.velocity, self._without_slits(boundary)
         if self.solids.moving:
             velocity = _without_jets(velocity, boundary)
-        velocity = _continued(velocity, known, self._without_slits(boundary), layers, DEEP * self.grid.h)
+        cells = projection.loose, projection.attached
+        velocity = _continued(velocity, projection.known, walls, layers, DEEP * self.grid.h, *cells)
         self.sources.carry(velocity)
         return velocity
 
@@ -374,18 +398,21 @@ class _Clock:
         self._last = now
 
 
-def _continued(field, known, walls, layers, deepest) -> Faces:
+def _continued(field, known, walls, layers, deepest, loose=None, attached=None) -> Faces:
     """A field on faces, known on some of them, in layers beyond the open ones, and along walls so deep in them [m].
 
     Where known faces are closed it is continued from open ones beside them; with none there, as around a drop in a
-    corner, they have only their own.
+    corner, they have only their own. Beside `loose` cells, and not beside `attached` ones, it may lead out of walls.
     """
     wide = Faces(*(k & (w > 0) for k, w in zip(known, walls.open, strict=True)))
     if any((k & ~w).any() for k, w in zip(known, wide, strict=True)):
         _, beside = extrapolate(field, wide, 1)
         wide = Faces(*(w | (k & ~near) for k, w, near in zip(known, wide, beside, strict=True)))
     field, reached = extrapolate(field, wide, layers)
-    return constrain(field, walls, reached, deepest)
+    along = constrain(field, walls, reached, deepest)
+    if loose is not None:
+        keep_leaving(along, field, walls, loose, attached)
+    return along
 
 
 def _without_jets(velocity, boundary) -> Faces:

@@ -65,6 +65,10 @@ class Prepared:
             self._coupled_precondition = terms.corrected(self._precondition, seen)
             self.reply = terms.reply
 
+    def consistent(self, rhs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The right-hand side with which there is a solution, and what each closed region loses for it, per cell."""
+        return self._regions.centred(rhs), self._regions.means(rhs)
+
     def solve(
         self,
         rhs: np.ndarray | None = None,
