@@ -17,8 +17,8 @@ from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pressure import Projection, project
-from paddlewheel.physics.separation import around, keep_leaving, touching
 from paddlewheel.physics.seeding import density_error, enclose_crowds, reseed, seed, seed_in_chunks, volume_seen
+from paddlewheel.physics.separation import around, keep_leaving, touching
 from paddlewheel.physics.surface import liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
 from paddlewheel.scene import (
@@ -162,7 +162,8 @@ class Stepper:
         warnings = self._warnings(stuck, projection)
         clock.stop("report")
 
-        pressure, known, spread, loose = projection.pressure, projection.known, projection.spread, projection.loose
+        pressure, known, spread = projection.pressure, projection.known, projection.spread
+        loose, attached = projection.loose, projection.attached
         velocity = self._settled(projection, boundary)
         del projection  # and the velocities it has
         clock.stop("extrapolate")
@@ -182,7 +183,7 @@ class Stepper:
         del spread, excess, crowding  # and the matrix
         for a in list(falling):
             shift[a][:] += falling.pop(a)
-        shift = self._limited(shift, known, boundary)
+        shift = self._limited(shift, known, boundary, loose, attached)
         reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number)
         self.solids.push_out(particles.position, boundary, now, bodies)
         clock.stop("density")
@@ -317,13 +318,13 @@ class Stepper:
                 ways[a] = np.multiply(np.clip(free, 0, 1, out=free), np.float32(0.5 * g * dt**2), out=free)
         return ways
 
-    def _limited(self, shift, known, boundary) -> Faces:
-        """A displacement no farther than particles may go, along solids, and a little beyond the surface."""
+    def _limited(self, shift, known, boundary, loose, attached) -> Faces:
+        """A displacement no farther than particles may go, along solids or away, and a little beyond the surface."""
         most = np.float32(FARTHEST_SHIFT * self.grid.h)
         for s in shift:
             np.clip(s, -most, most, out=s)
         still = self._without_slits(boundary)._replace(velocity=self.grid.zeros_faces())
-        return _continued(shift, known, still, 1, DEEP * self.grid.h)
+        return _continued(shift, known, still, 1, DEEP * self.grid.h, loose, attached)
 
     def _separating(self, boundary) -> np.ndarray | None:
         """The cells at walls that liquid may leave, measured anew where solids move; None if the method lets it not."""

@@ -166,7 +166,9 @@ class _Problem:
         info = info._replace(seconds=seconds.get("set-up", 0.0) + info.seconds)
         again = partial(self.projection, start=pressure)
         spread = partial(_spread, grid, self.open, self.box, self.ghosted, regions, self.prepared)
-        return Projection(projected, known, pressure, info, seconds, lost, spread, again, self.prepared.reply, *self._left())
+        return Projection(
+            projected, known, pressure, info, seconds, lost, spread, again, self.prepared.reply, *self._left()
+        )
 
     def _left(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         """The cells in which liquid leaves a wall, and those in which it stays, of the grid; None if it leaves none."""

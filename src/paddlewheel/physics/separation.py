@@ -38,8 +38,10 @@ def around(cells: np.ndarray) -> np.ndarray:
     return cells
 
 
-def keep_leaving(velocity: Faces, continued: Faces, boundary: Boundary, loose: np.ndarray, attached: np.ndarray) -> None:
-    """Give closed faces beside `loose` cells, bool, the continued velocity back, in place, where that leads out of walls.
+def keep_leaving(
+    velocity: Faces, continued: Faces, boundary: Boundary, loose: np.ndarray, attached: np.ndarray
+) -> None:
+    """Give closed faces beside `loose` cells, bool, the continued velocity back, in place, where it leads out of walls.
 
     velocity is `continued` with its normal component replaced by the solids'.
     Faces of `attached` cells keep that: the liquid there stays at its wall.

@@ -11,8 +11,10 @@ are let go. For an M-matrix p only grows from the second choice on, so that a
 cell is held once and let go once at most, and the iteration ends.
 
 A held cell is to its neighbours what air is: a tie to a known value. The
-hierarchy is set up again with such ties whenever the choice has changed, which
-costs about two iterations.
+smoother knows that at once, as it leaves such cells alone. The coarse levels
+need the ties, and are set up again, at the cost of about two iterations, when
+the choice has changed by much. (To set the correction to zero at held cells
+afterwards is not enough: a few of them then double the iterations.)
 
 Rows of low rank may take the M-matrix away, and then the choice may go round
 in circles. If it does, MPRGP ends what is left to do (see mprgp).
@@ -24,14 +26,16 @@ import numpy as np
 
 from paddlewheel.kernel import threads_worth
 from paddlewheel.solve.cg import RESTARTS, Descent
-from paddlewheel.solve.linear import Prepared
+from paddlewheel.solve.linear import SOLVERS, Prepared
 from paddlewheel.solve.mprgp import mprgp
-from paddlewheel.solve.packed import pack, unpack_field
+from paddlewheel.solve.multigrid import Multigrid
+from paddlewheel.solve.packed import Packed, unpack_field
 from paddlewheel.solve.regions import Regions
 from paddlewheel.solve.system import System, oriented
-from paddlewheel.types import Faces, SolveInfo
+from paddlewheel.types import SolveInfo
 
-ENOUGH = 0.3  # part of what is wrong with a choice that iterations may leave before it is changed
+ENOUGH = 0.1  # part of what is wrong with a choice that iterations may leave before it is changed
+STALE = 0.1  # part of the held cells that may be others than when the coarse levels were made
 ROUNDS = 3  # times that a cell may be let go before the choice is said to go round in circles
 _SHRINKS = 1e-10  # of Σ|b| over a closed region: less than this is rounding, and not the walls moving out
 
@@ -41,6 +45,9 @@ class Bounded(Prepared):
 
     bounded are the cells that have it, and held those of them at which p is expected to be 0, such as the last
     step's; others are left out. After a solve, `held` are the cells at which it was 0.
+
+    at       where the bounded cells are in a vector, as flat indices
+    choice   which of them are held; the preconditioner knows it after a `refresh`
     """
 
     def __init__(
@@ -53,17 +60,16 @@ class Bounded(Prepared):
     ):
         self._system, self._rhs = oriented(system), system.rhs
         self._bounded = np.flatnonzero(bounded & system.unknown)
-        self._choice = np.zeros(len(self._bounded), np.bool_)
+        self.choice = np.zeros(len(self._bounded), np.bool_)
         if held is not None:
-            self._choice = held.reshape(-1)[self._bounded]
-        self._at = None
+            self.choice = held.reshape(-1)[self._bounded]
         super().__init__(system, solver, regions)
 
     @property
     def held(self) -> np.ndarray:
         """The cells at which p is 0 by the bound."""
         cells = np.zeros(self._shape, np.bool_)
-        cells.reshape(-1)[self._bounded[self._choice]] = True
+        cells.reshape(-1)[self._bounded[self.choice]] = True
         return cells
 
     def consistent(self, rhs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -96,33 +102,61 @@ class Bounded(Prepared):
             raise ValueError(f"tolerance={tolerance!r}: expected a number between 0 and 1")
         began = time.perf_counter()
         with threads_worth(self._packed.unknowns):
-            packed = self._packed
+            packed, field = self._packed, self._rhs
             if rhs is not None:
-                packed = packed._replace(rhs=self._vector(rhs))
-            field = self._rhs if rhs is None else rhs
+                packed, field = packed._replace(rhs=self._vector(rhs)), rhs
+            bound = self._effective(field) if coupled else np.zeros(len(self._bounded), np.bool_)
             x = None if start is None else self._vector(start)
-            search = _Search(self, packed, x, tolerance, iterations, name, coupled, self._floating(field))
+            search = _Search(self, packed, x, bound, tolerance, iterations, name, coupled)
             info = search.run()
             p = unpack_field(packed.layout, search.x).reshape(self._shape)
             if coupled and self._regions is not None:
                 self._lift(p)
         return p, info._replace(seconds=time.perf_counter() - began)
 
-    def _set_up(self, packed, rows, terms) -> None:
-        """The preconditioner of the matrix with its held cells known: their rows and columns are empty."""
-        if self._at is None:
-            self._at = _places(packed.layout, self._bounded)
-        if self._choice.any():
-            held = self._bounded[self._choice]
-            cut = _cut(self._system, held)
-            packed, rows = pack(cut), cut.rows
-            terms = self._terms(rows)
-        super()._set_up(packed, rows, terms)
+    def _set_up(self, rows, terms) -> None:
+        self.at = _places(self._packed.layout, self._bounded)
+        if self.choice.any():
+            self._hold_all()
+        else:
+            super()._set_up(rows, terms)
+            self._fine = self._coarse = self.choice
 
-    def _choose(self, choice) -> None:
-        """Hold other cells."""
-        self._choice = choice
-        self._set_up(self._packed, self._system.rows, self._terms(self._system.rows))
+    def refresh(self) -> None:
+        """Bring the preconditioner up to the choice: its finest level alone, if the others are about right."""
+        changed = self.choice != self._fine
+        if not changed.any():
+            return
+        stale = np.count_nonzero(self.choice != self._coarse)
+        if self._solver == "multigrid" and self.reply is None and stale <= STALE * np.count_nonzero(self._coarse):
+            self._hold_in_finest(changed)
+        else:
+            self._hold_all()
+
+    def _hold_all(self) -> None:
+        """The preconditioner of the matrix with its held cells known: their rows and columns are empty."""
+        packed, rows, held = self._packed, self._system.rows, self.choice
+        inverse = packed.inverse.copy()
+        inverse.reshape(-1)[self.at[held]] = 0.0
+        packed = packed._replace(inverse=inverse)
+        if self._solver == "multigrid":
+            precondition = Multigrid(packed, _cut(packed, self._bounded[held]))
+            self._node = precondition.node.reshape(-1)[self.at]
+        else:
+            precondition = SOLVERS[self._solver](packed)
+        if rows is not None and rows.count:
+            rows = rows._replace(value=np.where(np.isin(rows.cell, self._bounded[held])[:, None], 0.0, rows.value))
+        self._precondition_by(precondition, rows, self._terms(rows))
+        self._fine = self._coarse = held
+
+    def _hold_in_finest(self, changed) -> None:
+        """Let the smoother leave held cells alone, and nothing pass between them and coarse levels."""
+        multigrid, at, held = self._precondition, self.at[changed], self.choice[changed]
+        joined = ~held & ~self._coarse[changed]
+        whole = self._packed.inverse.reshape(-1)[at]
+        multigrid.packed.inverse.reshape(-1)[at] = np.where(held, 0.0, whole)
+        multigrid.node.reshape(-1)[at] = np.where(joined, self._node[changed], -1)
+        self._fine = self.choice
 
     def _singular(self) -> np.ndarray:
         """Closed regions with a constant that nothing else holds."""
@@ -139,184 +173,175 @@ class Bounded(Prepared):
         with_bound = np.bincount(self._labels() + 1, minlength=len(size) + 1)[1:] > 0
         return self._singular() & with_bound & (regions.means(rhs) * regions.cells < -_SHRINKS * size)
 
-    def _floating(self, rhs) -> np.ndarray:
-        """Bounded cells, of closed regions that keep their volume, where p ≥ 0 says only what the constant must be.
+    def _effective(self, rhs) -> np.ndarray:
+        """The bounded cells but those in closed regions that keep their volume: p ≥ 0 says there what the constant is.
 
-        Others must have a cell held in every region that grows, or their matrix is singular.
+        In a closed region that grows a cell must be held, or the matrix is singular: those that flow out most.
         """
-        floating = np.zeros(len(self._bounded), np.bool_)
         if self._regions is None:
-            return floating
-        label, growing, choice = self._labels(), self._growing(rhs), self._choice.copy()
-        floating = np.append(self._singular() & ~growing, False)[label]
-        choice &= ~floating
+            return np.ones(len(self._bounded), np.bool_)
+        label, growing = self._labels(), self._growing(rhs)
+        bound = ~np.append(self._singular() & ~growing, False)[label]
+        self.choice = self.choice & bound
         b = rhs.reshape(-1)[self._bounded]
         for region in np.flatnonzero(growing):
             own = label == region
-            if not choice[own].any():
-                choice |= own & (b <= min(b[own].min(), 0.0) / 2)
-        if (choice != self._choice).any():
-            self._choose(choice)
-        return floating
+            if not self.choice[own].any():
+                self.choice |= own & (b <= max(0.5 * b[own].min(), b[own].min()))
+        return bound
 
     def _lift(self, p) -> None:
-        """Add the constants of closed regions with which p is at least 0 at their bounded cells."""
-        label, at = self._labels(), p.reshape(-1)[self._bounded]
+        """Add the constants of closed regions with which p is just not negative at their bounded cells."""
+        label, p = self._labels(), p.reshape(-1)
         for constants in self._regions.free.T:
             constants = constants if constants.sum() > 0 else -constants
             share = np.append(constants, 0.0)[label]
-            if constants.min() < 0.0 or self._choice[share > 0.0].any() or not (share > 0.0).any():
+            own = np.flatnonzero(share > 0.0)
+            if constants.min() < 0.0 or not len(own) or self.choice[own].any():
                 continue
-            rise = (-at[share > 0.0] / share[share > 0.0]).max()
-            p += rise * np.append(constants, 0.0)[self._regions.label]
-            p.reshape(-1)[self._bounded] = np.where(share > 0.0, np.maximum(at + rise * share, 0.0), at)
+            at, share = self._bounded[own], share[own]
+            rise = (-p[at] / share).max()
+            lifted = np.maximum(p[at] + rise * share, 0.0)
+            p += rise * np.append(constants, 0.0)[self._regions.label.reshape(-1)]
+            p[at] = lifted
 
 
 class _Search:
-    """One solve of a bounded system: which cells to hold, and p at the others."""
+    """One solve of a bounded system: which cells to hold, and p at the others.
 
-    def __init__(self, system: Bounded, packed, x, tolerance, iterations, name, coupled, floating):
-        self._system, self._packed, self._coupled, self._name = system, packed, coupled, name
-        self._iterations, self._count = iterations, 0
-        self._at = system._at
-        self._descent = Descent(packed, x)
-        self._zero = x is None
-        self._largest = self._descent.size(name)
-        self._enough = tolerance * self._largest
-        self._tolerance = tolerance
-        self._bound = ~floating if coupled else np.zeros(len(self._at), np.bool_)
-        self._diagonal = packed.diagonal.reshape(-1)[self._at]
-        self._pull = np.zeros(0)  # b − A p at held cells
+    bound tells which of its bounded cells have the bound in this solve.
+    """
+
+    def __init__(self, system: Bounded, packed, x, bound, tolerance, iterations, name, coupled):
+        self._system, self._packed, self._bound, self._coupled = system, packed, bound, coupled
+        self._tolerance, self._iterations, self._name = tolerance, iterations, name
+        self._descent, self._count, self._stuck = Descent(packed, x), 0, False
+        self._diagonal = packed.diagonal.reshape(-1)[system.at]
         self.x = self._descent.x
 
     def run(self) -> SolveInfo:
-        began, descent = time.perf_counter(), self._descent
-        if self._largest == 0.0:
+        began, descent, unknowns = time.perf_counter(), self._descent, self._packed.unknowns
+        largest = descent.size(self._name)
+        if largest == 0.0:
             self.x[:] = 0.0
-            return SolveInfo(self._name, self._packed.unknowns, 0, 0.0, time.perf_counter() - began, True)
-        x = self.x.reshape(-1)
-        values = x[self._at]
-        x[self._at] = np.where(self._held | (self._bound & (values < 0.0)), 0.0, values)
-        released, starts = np.zeros(len(self._at), np.int64), 0
-        while True:
-            self._begin()
+            return SolveInfo(self._name, unknowns, 0, 0.0, time.perf_counter() - began, True)
+        self._enough = self._tolerance * largest
+        x, system = self._values(), self._system
+        self._put(np.where(system.choice | (self._bound & (x < 0.0)), 0.0, x))
+        released, starts = np.zeros(len(x), np.int64), 0
+        while self._count < self._iterations:
             before = self._count
+            self._begin()
             self._descend()
             choice = self._better()
-            if (choice != self._held).any() and self._count < self._iterations:
-                released += self._held & ~choice
-                x[self._at[choice]] = 0.0
-                self._system._choose(choice)
+            if (choice != system.choice).any():
+                released += system.choice & ~choice
+                system.choice = choice
+                self._put(np.where(choice, 0.0, self._values()))
                 if released.max() > ROUNDS:
-                    self._end_safely()
+                    self._end_safely(corrected=True)
                     break
-            elif before == self._count or starts == RESTARTS:
+            elif self._stuck:
+                self._end_safely(corrected=False)
+                break
+            elif before == self._count or starts == RESTARTS:  # the residual is the true one
                 break
             else:
                 starts += 1
-        residual = self._residual() / self._largest
-        return SolveInfo(
-            self._name, self._packed.unknowns, self._count, residual,
-            time.perf_counter() - began, bool(residual <= self._tolerance),
-        )  # fmt: skip
+        self._begin()
+        residual = max(descent.left, self._pulled()) / largest
+        converged = bool(residual <= self._tolerance)
+        return SolveInfo(self._name, unknowns, self._count, residual, time.perf_counter() - began, converged)
 
-    @property
-    def _held(self) -> np.ndarray:
-        return self._system._choice
+    def _values(self) -> np.ndarray:
+        """p at the bounded cells."""
+        return self.x.reshape(-1)[self._system.at]
+
+    def _put(self, values) -> None:
+        self.x.reshape(-1)[self._system.at] = values
 
     def _begin(self) -> None:
-        descent, held = self._descent, self._at[self._held]
-        apply, precondition = self._system._operators(self._coupled)
-        rhs, q = self._packed.rhs.reshape(-1), descent.q.reshape(-1)
+        """Begin to iterate over the cells that are free now."""
+        apply, _ = self._system.operators(self._coupled)
+        held, rhs = self._system.at[self._system.choice], self._packed.rhs.reshape(-1)
 
-        def of_free(out, x):
-            total = apply(out, x)
-            self._flow = out.reshape(-1)[held]
-            out.reshape(-1)[held] = 0.0
+        def free(out, x):
+            total, out = apply(out, x), out.reshape(-1)
+            self._flow = out[held]
+            out[held] = 0.0
             return total
 
-        def at_free(z, r):
-            precondition(z, r)
-            z.reshape(-1)[held] = 0.0
-
         def residual(out, x):
-            of_free(out, x)
-            self._pull = rhs[held] - self._flow
-            out.reshape(-1)[held] = rhs[held]  # so that nothing is left there
+            free(out, x)
+            self._pull = rhs[held] - self._flow  # b − A p
+            out.reshape(-1)[held] = rhs[held]  # so that nothing is left
 
-        self._of_free, self._at_free = of_free, at_free
-        descent.begin(residual)
+        self._free = free
+        self._descent.begin(residual)
 
     def _descend(self) -> None:
-        """Iterate over the free cells until the choice is worse than what is left."""
-        descent = self._descent
+        """Iterate until the choice is worse than what is left."""
+        descent, system = self._descent, self._system
         while descent.left > max(self._enough, ENOUGH * self._wrong()) and self._count < self._iterations:
-            if not descent.advance(self._of_free, self._at_free):
+            system.refresh()
+            self._stuck = not descent.advance(self._free, system.operators(self._coupled)[1])
+            if self._stuck:
                 break
             self._pull -= descent.alpha * self._flow
             self._count += 1
 
     def _wrong(self) -> float:
-        """The largest violation by the choice: d |p| where it is negative, b − A p at held cells where that is positive."""
-        below = -(self._diagonal * self.x.reshape(-1)[self._at])[self._bound & ~self._held]
-        return max(below.max(initial=0.0), self._pull.max(initial=0.0) if self._coupled else 0.0)
+        """What is wrong with the choice at most: d |p| where p is negative, or b − A p at held cells."""
+        below = (self._diagonal * self._values())[self._bound & ~self._system.choice]
+        return max(-below.min(initial=0.0), self._pulled())
+
+    def _pulled(self) -> float:
+        """The most that flows into a held cell, and should have been held back by a pressure."""
+        return self._pull.max(initial=0.0) if self._coupled else 0.0
 
     def _better(self) -> np.ndarray:
         """The choice that p itself suggests."""
-        if not self._coupled:
-            return self._held
-        choice = self._held.copy()
-        choice[self._held] = self._pull <= max(self._enough, self._descent.left)
-        choice |= self._bound & ~self._held & (self.x.reshape(-1)[self._at] < 0.0)
+        choice = self._system.choice.copy()
+        if self._coupled:
+            choice[choice] = self._pull <= max(self._enough, self._descent.left)
+            choice |= self._bound & ~self._system.choice & (self._values() < 0.0)
         return choice
 
-    def _residual(self) -> float:
-        """The largest residual, with what the bound leaves of it at bounded cells."""
-        apply, _ = self._system._operators(self._coupled)
-        q = self._descent.q
-        apply(q, self.x)
-        left = (q - self._packed.rhs).reshape(-1)
-        if self._coupled:
-            own = self._at[self._bound]
-            left[own] = np.minimum(self._diagonal[self._bound] * self.x.reshape(-1)[own], left[own])
-        else:
-            left[self._at[self._held]] = 0.0
-        left[self._packed.diagonal.reshape(-1) == 0.0] = 0.0
-        return float(np.abs(left).max())
+    def _end_safely(self, corrected: bool) -> None:
+        """Find p by MPRGP from where it is, with the preconditioner of a matrix without held cells.
 
-    def _end_safely(self) -> None:
-        """By MPRGP, from p as it is."""
-        apply, precondition = self._system._operators(self._coupled)
-        own = self._at[self._bound]
-        self.x.reshape(-1)[own] = np.maximum(self.x.reshape(-1)[own], 0.0)
-        self._count += mprgp(
-            self._packed, self.x, own, apply, precondition, self._enough, self._iterations - self._count
-        )
-        choice = self._bound & (self.x.reshape(-1)[self._at] == 0.0)
-        self._system._choose(choice)
+        Rounding may leave a correction by strong rows that is not positive: then without it.
+        """
+        system = self._system
+        self._put(np.where(self._bound, np.maximum(self._values(), 0.0), self._values()))
+        system.choice = np.zeros(len(self._bound), np.bool_)
+        system.refresh()
+        (apply, _), (_, precondition) = system.operators(self._coupled), system.operators(self._coupled and corrected)
+        own, left = system.at[self._bound], self._iterations - self._count
+        self._count += mprgp(self._packed, self.x, own, apply, precondition, 0.5 * self._enough, left)
+        system.choice = self._bound & (self._values() == 0.0)
 
 
 def _places(layout, cell) -> np.ndarray:
     """Where cells of the system, in C order, are in a vector, as flat indices."""
-    i, j, k = np.unravel_index(cell, layout.shape)
+    return _place(layout, *np.unravel_index(cell, layout.shape))
+
+
+def _place(layout, i, j, k) -> np.ndarray:
     return ((i + j + k + 1) & 1) * layout.size + layout.starts[i + 1, j + 1] + ((k + 1) >> 1)
 
 
-def _cut(system: System, held: np.ndarray) -> System:
-    """The system in which p is known to be 0 at some cells: their couplings become ties, on both sides."""
-    coupling, extra = Faces(*(c.copy() for c in system.coupling)), system.extra.copy()
-    cells = np.unravel_index(held, system.unknown.shape)
+def _cut(packed: Packed, held: np.ndarray) -> Packed:
+    """The system with some cells known to be 0: their couplings become ties of their neighbours."""
+    layout, lower, extra = packed.layout, packed.lower.reshape(3, -1).copy(), packed.extra.copy()
+    cells = np.array(np.unravel_index(held, layout.shape))
     for a in range(3):
-        for end in (0, 1):
-            face = tuple(x + (end if d == a else 0) for d, x in enumerate(cells))
-            c = coupling[a][face].astype(np.float64)
-            extra[cells] += c
-            tied = c > 0.0  # beyond a side there is no cell, and no coupling to it
-            beyond = tuple(x[tied] + (2 * end - 1 if d == a else 0) for d, x in enumerate(cells))
-            extra[beyond] += c[tied]
-            coupling[a][face] = 0.0
-    rows = system.rows
-    if rows is not None and rows.count:
-        free = ~np.isin(rows.cell, held)
-        rows = rows._replace(value=rows.value * free[:, None])
-    return system._replace(coupling=coupling, extra=extra, rows=rows)
+        for end in (-1, 1):
+            there = cells.copy()
+            there[a] += end
+            inside = (there[a] >= 0) & (there[a] < layout.shape[a])
+            beyond = _place(layout, *there[:, inside])
+            face = _place(layout, *cells[:, inside]) if end < 0 else beyond
+            extra.reshape(-1)[beyond] += lower[a, face]
+            lower[a, face] = 0.0
+    return packed._replace(lower=lower.reshape(packed.lower.shape), extra=extra)

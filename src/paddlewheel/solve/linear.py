@@ -45,7 +45,7 @@ class Prepared:
             self._apply = stencil(self._packed)
             terms = self._terms(system.rows)
             self._coupled_apply = self._apply if terms is None else terms.added_to(self._apply)
-            self._set_up(self._packed, system.rows, terms)
+            self._set_up(system.rows, terms)
         self.seconds = time.perf_counter() - began
 
     def _terms(self, rows) -> LowRank | None:
@@ -56,13 +56,16 @@ class Prepared:
         closed = {} if regions is None else {"label": regions.label, "regions": len(regions.cells)}
         return LowRank(rows, self._packed.layout, **closed)
 
-    def _set_up(self, packed, rows, terms) -> None:
-        """The preconditioners of a matrix, without its rows and with them."""
-        self._precondition = self._coupled_precondition = SOLVERS[self._solver](packed)
+    def _set_up(self, rows, terms) -> None:
+        self._precondition_by(SOLVERS[self._solver](self._packed), rows, terms)
+
+    def _precondition_by(self, precondition, rows, terms) -> None:
+        """Take the preconditioner of the matrix without its rows, and make of it the one with them."""
+        self._precondition = self._coupled_precondition = precondition
         self.reply = None
         if terms is not None:
-            seen = response(self._precondition, rows) if self._solver == "multigrid" else None
-            self._coupled_precondition = terms.corrected(self._precondition, seen)
+            seen = response(precondition, rows) if self._solver == "multigrid" else None
+            self._coupled_precondition = terms.corrected(precondition, seen)
             self.reply = terms.reply
 
     def consistent(self, rhs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +95,7 @@ class Prepared:
             if rhs is not None:
                 packed = packed._replace(rhs=self._vector(rhs))
             x = None if start is None else self._vector(start)
-            apply, precondition = self._operators(coupled)
+            apply, precondition = self.operators(coupled)
             x, info = conjugate_gradients(packed, x, apply, precondition, tolerance, iterations, name)
             if coupled and not info.converged and precondition is not self._precondition:
                 # Very strong rows on liquid that is almost shut in: what rounding leaves of the correction may not be
@@ -103,7 +106,7 @@ class Prepared:
             field = unpack_field(packed.layout, x).reshape(self._shape)
         return field, info._replace(seconds=time.perf_counter() - began)
 
-    def _operators(self, coupled):
+    def operators(self, coupled):
         """The matrix as a function, and its preconditioner, with the rows of low rank or without."""
         if coupled:
             return self._coupled_apply, self._coupled_precondition
