@@ -7,6 +7,7 @@ line in SCENES; the command line, the list and the tests find it there.
 """
 
 from paddlewheel.gallery import (
+    ceiling,
     dam_break,
     dam_break_pillar,
     drag_and_launch,
@@ -18,6 +19,7 @@ from paddlewheel.gallery import (
     narrow_tube,
     paddle_wheel,
     plug,
+    separation,
     slope,
     sloshing,
     still_water,
@@ -42,4 +44,6 @@ SCENES = {
     "narrow-tube": narrow_tube,
     "many-densities": many_densities,
     "drag-and-launch": drag_and_launch,
+    "separation": separation,
+    "ceiling": ceiling,
 }
