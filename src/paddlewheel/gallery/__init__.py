@@ -18,12 +18,14 @@ from paddlewheel.gallery import (
     many_densities,
     narrow_tube,
     paddle_wheel,
+    piston,
     plug,
     separation,
     slope,
     sloshing,
     still_water,
     stirring,
+    tilting_tank,
     vortex_box,
 )
 
@@ -46,4 +48,6 @@ SCENES = {
     "drag-and-launch": drag_and_launch,
     "separation": separation,
     "ceiling": ceiling,
+    "piston": piston,
+    "tilting-tank": tilting_tank,
 }
