@@ -42,6 +42,7 @@ class Method:
                    water rests in it, or "exact"
     cfl            cells that the fastest liquid may cross in one step; where it is torn apart, steps are shorter
     tolerance      of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|
+    wall_separation     whether liquid may leave walls and bodies: nothing sucks it onto them (B07 §4)
     particles_per_cell  at the start: 8 or 27, in 2-D 4 or 9; None is two along each axis
     """
 
@@ -55,6 +56,7 @@ class Method:
     body_mass: str = "discrete"
     cfl: float = 3.0
     tolerance: float = 1e-6
+    wall_separation: bool = False
     particles_per_cell: int | None = None
 
     def __post_init__(self):
@@ -71,6 +73,7 @@ class Method:
             raise ValueError(f"Method: cfl={self.cfl!r}, expected at most {MOST_CFL}")
         if argument.positive("Method", "tolerance", self.tolerance) >= 1:
             raise ValueError(f"Method: tolerance={self.tolerance!r}, expected less than 1")
+        argument.flag("Method", "wall_separation", self.wall_separation)
 
     def _choose_surface(self) -> None:
         fitting = ADVECTION[self.advection]
@@ -91,7 +94,7 @@ class Solid:
     """A wall of any shape: static, or moved by a script.
 
     motion      f(t) -> Pose at time t [s]: where the shape's own coordinates are then; None is static
-    separates   whether liquid may leave it freely, where the method knows how to
+    separates   whether liquid may leave it, if the method has `wall_separation`; from a wet sponge it does not
     """
 
     shape: Shape
@@ -102,6 +105,7 @@ class Solid:
         _check_shape(self)
         if self.motion is not None and not callable(self.motion):
             raise ValueError(f"{_kind(self)}: motion={self.motion!r}, expected None or a function of time")
+        argument.flag(_kind(self), "separates", self.separates)
 
     def pose(self, time: float, name: str | None = None) -> Pose:
         """The pose at a time [s] with its velocities; errors name the solid by `name`."""
@@ -154,8 +158,7 @@ class RigidBody:
         for motion in self.locked:
             argument.choice(name, "locked", motion, MOTIONS)
         object.__setattr__(self, "locked", frozenset(self.locked))
-        if not isinstance(self.one_way, bool):
-            raise ValueError(f"{name}: one_way={self.one_way!r}, expected True or False")
+        argument.flag(name, "one_way", self.one_way)
 
 
 @dataclass(frozen=True)

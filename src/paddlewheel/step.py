@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from paddlewheel.physics.seeding import (
     seed_in_chunks,
     volume_seen,
 )
+from paddlewheel.physics.separation import around, keep_leaving, touching
 from paddlewheel.physics.surface import FAR, liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
 from paddlewheel.scene import (
@@ -67,6 +69,7 @@ class Stepper:
         self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
         self._looked_at: tuple[Boundary, Window, Boundary, tuple[np.ndarray, float]] | None = None
         self._walls: Boundary | None = None
+        self._touching: tuple[np.ndarray, np.ndarray] | None = None
 
     def check(self) -> None:
         """Refuse what cannot start."""
@@ -86,7 +89,7 @@ class Stepper:
         old, _ = extrapolate(*_from_particles(window.grid, particles, first), 2)
         # solids may move already
         projection, _, bodies, boundary, _ = self._projected(window, old, phi, boundary, bodies, 0.0, 1.0)
-        velocity = self._settled(projection.velocity, self._believed(projection.known, boundary), boundary, window)
+        velocity = self._settled(projection.velocity, self._believed(projection, boundary), boundary, window)
         if bodies:  # they gave the liquid of their momentum, and must not do so again
             particles = to_particles(window.grid, particles, velocity, old, 1.0)
         return self._state(window, 0.0, 0, velocity, None, phi, particles, None, bodies, {})
@@ -174,13 +177,12 @@ class Stepper:
             contacts |= rest | self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
 
-        opened = self.sources.opened(boundary, window)
-        worst, energy = audit(grid, projection.velocity, phi, opened, scene.density)
+        worst, energy = self._audited(projection, phi, boundary, window)
         warnings = self._warnings(stuck, projection)
         clock.stop("report")
 
         pressure, spread = projection.pressure, projection.spread
-        known = self._believed(projection.known, boundary)
+        known = self._believed(projection, boundary)
         velocity = self._settled(projection.velocity, known, boundary, window)
         del projection  # and the velocities it has
         clock.stop("extrapolate")
@@ -193,7 +195,7 @@ class Stepper:
 
         excess = SHIFT_RATE * crowding + straight_loss(grid, velocity, phi, boundary.open, dt)
         del crowding
-        shift, spread_info = self._spread(spread, excess, falling, boundary)
+        shift, spread_info = self._spread(spread, excess, falling, known, boundary)
         del spread, excess  # and the matrix
         shift = self._limited(grid, shift, known, boundary)
         if reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number):
@@ -323,6 +325,7 @@ class Stepper:
     ) -> Coupling:
         """The projection, and the bodies and the boundary as they move after it."""
         scene, method, grid = self.scene, self.scene.method, window.grid
+        separating = self._separating(boundary)
 
         def opened(boundary) -> Boundary:
             return self.sources.opened(boundary, window)
@@ -331,7 +334,7 @@ class Stepper:
             return project(
                 grid, velocity, phi, opened(boundary), dt,
                 density=scene.density, surface_pressure=surface_pressure, solver=method.solver,
-                tolerance=method.tolerance, start=start, terms=terms,
+                tolerance=method.tolerance, start=start, terms=terms, separating=separating,
             )  # fmt: skip
 
         if not bodies:
@@ -355,25 +358,44 @@ class Stepper:
                 ways[a] = np.multiply(np.clip(free, 0, 1, out=free), np.float32(0.5 * g * dt**2), out=free)
         return ways
 
-    def _spread(self, spread, excess, falling, boundary) -> tuple[Faces, SolveInfo]:
+    def _spread(self, spread, excess, falling, known, boundary) -> tuple[Faces, SolveInfo]:
         """The displacement that makes room for an excess of volume, `falling` included, and how its solve went.
 
         All are used up.
         """
         for a, way in falling.items():
             excess -= np.diff(boundary.open[a] * way, axis=a) * np.float32(1 / self.grid.h)
+        if known.loose is not None:  # beside a gap there is room for a good reason
+            excess[around(known.loose) & (excess < 0)] = 0
         shift, info = spread(np.clip(excess, -MOST_SPREAD, MOST_SPREAD, out=excess))
         for a in list(falling):
             shift[a][:] += falling.pop(a)
         return shift, info
 
     def _limited(self, grid, shift, known, boundary) -> Faces:
-        """A displacement no farther than particles may go, along solids, and a little beyond the surface."""
+        """A displacement no farther than particles may go, along solids or away, and a little beyond the surface."""
         most = np.float32(FARTHEST_SHIFT * grid.h)
         for s in shift:
             np.clip(s, -most, most, out=s)
         still = self._without_slits(boundary)._replace(velocity=grid.zeros_faces())
         return _continued(shift, known, still, 1, DEEP * grid.h)
+
+    def _separating(self, boundary) -> np.ndarray | None:
+        """The cells at walls that liquid may leave, measured anew where solids move; None if the method lets it not."""
+        if not self.scene.method.wall_separation:
+            return None
+        if self._touching is None or self._touching[0] is not boundary.phi:
+            self._touching = boundary.phi, touching(boundary)
+        return self._touching[1]
+
+    def _audited(self, projection, phi, boundary, window) -> tuple[float, float]:
+        """The largest divergence of a liquid cell [1/s], other than those that leave a wall, and the energy [J]."""
+        opened, density = self.sources.opened(boundary, window), self.scene.density
+        worst, energy = audit(window.grid, projection.velocity, phi, opened, density)
+        if projection.loose is not None:
+            closed = np.where(projection.loose, np.float32(self.grid.h), phi)
+            worst, _ = audit(window.grid, projection.velocity, closed, opened, density)
+        return worst, energy
 
     def _settled(self, velocity, known, boundary, window) -> Faces:
         """Velocity continued beyond the liquid and into solids, as far as particles go in a step.
@@ -387,15 +409,16 @@ class Stepper:
         self.sources.carry(velocity, window)
         return velocity
 
-    def _believed(self, known, boundary) -> Faces:
-        """Of the faces that the pressure knows, those from which others are continued: the open ones.
+    def _believed(self, projection, boundary) -> "_Known":
+        """Of what a projection knows, that from which fields are continued: the open faces.
 
         Closed ones are continued from open ones beside them. With none there, as
         around a drop in a corner, they have only their own.
         """
-        open = self._without_slits(boundary).open
+        known, open = projection.known, self._without_slits(boundary).open
         wide = Faces(*(k & (w > 0) for k, w in zip(known, open, strict=True)))
-        return Faces(*(w | alone for w, alone in zip(wide, lonely(known, wide), strict=True)))
+        faces = (w | alone for w, alone in zip(wide, lonely(known, wide), strict=True))
+        return _Known(Faces(*faces), projection.loose, projection.attached)
 
     def _without_slits(self, boundary) -> Boundary:
         """The boundary with faces closed that are hardly open, made anew where solids move."""
@@ -424,6 +447,19 @@ class Stepper:
         return " or ".join(["solids moved in or out"] * (self.solids.moving or not poured) + poured)
 
 
+class _Known(NamedTuple):
+    """Where fields are known, to be continued from there, and at which cells they may lead out of walls.
+
+    faces     bool
+    loose     cells of liquid that leaves its wall, and
+    attached  cells of liquid that does not, bool; None if none may
+    """
+
+    faces: Faces
+    loose: np.ndarray | None
+    attached: np.ndarray | None
+
+
 class _Clock:
     """Seconds of each stage, by their names."""
 
@@ -439,9 +475,12 @@ class _Clock:
 
 
 def _continued(field, known, walls, layers, deepest) -> Faces:
-    """A field on faces, known on some of them, in layers beyond those, and along walls so deep in them [m]."""
-    field, reached = extrapolate(field, known, layers)
-    return constrain(field, walls, reached, deepest)
+    """A field on faces, known on some of them, in layers beyond those, and along walls so deep in them [m], or out."""
+    field, reached = extrapolate(field, known.faces, layers)
+    along = constrain(field, walls, reached, deepest)
+    if known.loose is not None:
+        keep_leaving(along, field, walls, known.loose, known.attached)
+    return along
 
 
 def _without_jets(velocity, boundary) -> Faces:

@@ -140,6 +140,7 @@ class Boundary(NamedTuple):
     velocity  the solids' velocity component at each face [m/s], float32; the mean over what they fill of its box
     bodies    the rigid bodies among them, each for itself
     others    what `velocity` is if the bodies stand still
+    sticky    the cells that touch a solid which liquid does not leave, bool; None if there is no such solid
     """
 
     phi: np.ndarray
@@ -147,6 +148,7 @@ class Boundary(NamedTuple):
     velocity: Faces
     bodies: tuple[BodyFaces, ...] = ()
     others: Faces | None = None
+    sticky: np.ndarray | None = None
 
 
 class SolveInfo(NamedTuple):

@@ -6,6 +6,7 @@ import pytest
 import paddlewheel as pw
 from paddlewheel.grid import window as windows
 from paddlewheel.grid.window import Window, window_around
+from paddlewheel.scene import ADVECTION
 from paddlewheel.types import BodyFaces, Boundary, Faces, Grid
 
 DOMAIN = Grid((40, 48, 64), 0.1)
@@ -80,15 +81,16 @@ SCENES = {
         COLUMN,
         pw.Solid(pw.Box((-0.1, 0.35, 0.3), (0.1, 0.6, 0.6)), motion=lambda t: pw.Pose((0, -0.3 * t, 0))),
     ],
+    "sponge": [COLUMN, pw.Solid(pw.Box((-0.1, -0.1, 0.3), (0.1, 0.1, 0.6)), separates=False)],
     "force": [COLUMN, pw.Force(lambda points, t: np.stack([points[:, 1], points[:, 0], 0 * points[:, 2]], axis=1))],
 }
 
 
 @pytest.mark.parametrize("name", SCENES)
-@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian"])
-def test_a_step_in_a_window_is_that_of_the_whole_domain(name, advection, monkeypatch):
+@pytest.mark.parametrize("method", [{"advection": name} for name in ADVECTION] + [{"wall_separation": True}])
+def test_a_step_in_a_window_is_that_of_the_whole_domain(name, method, monkeypatch):
     # the window has all z, so that cells are added up in the same order
-    scene = pw.Scene((1, 1, 1), 24, method=pw.Method(advection=advection, cfl=1), items=SCENES[name])
+    scene = pw.Scene((1, 1, 1), 24, method=pw.Method(**method, cfl=1), items=SCENES[name])
     part, whole = pw.Simulation(scene), None
     for _ in range(3):
         part.step()

@@ -7,6 +7,7 @@ line in SCENES; the command line, the list and the tests find it there.
 """
 
 from paddlewheel.gallery import (
+    ceiling,
     dam_break,
     dam_break_pillar,
     drag_and_launch,
@@ -17,11 +18,14 @@ from paddlewheel.gallery import (
     many_densities,
     narrow_tube,
     paddle_wheel,
+    piston,
     plug,
+    separation,
     slope,
     sloshing,
     still_water,
     stirring,
+    tilting_tank,
     vortex_box,
 )
 
@@ -42,4 +46,8 @@ SCENES = {
     "narrow-tube": narrow_tube,
     "many-densities": many_densities,
     "drag-and-launch": drag_and_launch,
+    "separation": separation,
+    "ceiling": ceiling,
+    "piston": piston,
+    "tilting-tank": tilting_tank,
 }

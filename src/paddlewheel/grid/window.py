@@ -54,7 +54,8 @@ class Window(NamedTuple):
             return boundary
         velocity = self.faces(boundary.velocity) if moving else self.grid.zeros_faces()
         others = None if boundary.others is None else self.faces(boundary.others)
-        return Boundary(self.nodes(boundary.phi), self.faces(boundary.open), velocity, boundary.bodies, others)
+        sticky = None if boundary.sticky is None else self.cells(boundary.sticky)
+        return Boundary(self.nodes(boundary.phi), self.faces(boundary.open), velocity, boundary.bodies, others, sticky)
 
     def on_cells(self, field: np.ndarray, beyond: float = 0.0) -> np.ndarray:
         """A field at the centres of the part on the domain, with one value beyond it."""

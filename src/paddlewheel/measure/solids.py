@@ -32,6 +32,7 @@ class Solids:
         self._still = [solid.shape for _, solid in solids if solid.motion is None]
         self._phi = node_distance(grid, self._still)
         self._open = open_fractions(self._phi, weights)
+        self._sticky = self._touched_by([solid.shape for _, solid in solids if not (solid.motion or solid.separates)])
         bodies = [item for item in items if isinstance(item, RigidBody)]
         masses = [mass_of(body.shape, grid.h if grid.is_2d else None) for body in bodies]
         shapes = tabulated([body.shape for body in bodies], grid.h, 0.5 * grid.h if grid.is_2d else None)
@@ -72,7 +73,7 @@ class Solids:
         velocity, nearest = grid.zeros_faces(), None
         if len(self._moving) > 1:
             nearest = Faces(*(np.full(grid.face_shape(a), np.inf, np.float32) for a in range(3)))
-        boxes = []
+        boxes, sticky = [], self._sticky
         for name, solid in self._moving:
             pose = solid.pose(time, name)
             shape = Moved(solid.shape, pose)
@@ -82,9 +83,11 @@ class Solids:
             if within is not None:
                 self._carry(velocity, nearest, within, pose, box)
                 boxes.append(box)
+            if not solid.separates:
+                sticky = self._touched_by([shape], sticky)
         for box in boxes:
             self._reopen(open, phi, box)
-        boundary = self._closed(phi, open, velocity)
+        boundary = self._closed(phi, open, velocity)._replace(sticky=sticky)
         if not bodies:
             return boundary
         return with_bodies(grid, boundary, self._placed(bodies), bodies, self.weights, self.open_sides)
@@ -166,7 +169,17 @@ class Solids:
                 side = tuple(index if d == a else slice(None) for d in range(3))
                 velocity[a][side] *= 1 - open[a][side]
                 open[a][side] = 0
-        return Boundary(phi, open, velocity)
+        return Boundary(phi, open, velocity, sticky=self._sticky)
+
+    def _touched_by(self, shapes, others=None) -> np.ndarray | None:
+        """The cells that shapes touch, bool, and `others`; None if there are none."""
+        if not shapes:
+            return others
+        nodes = node_distance(self.grid, shapes) <= 0
+        for a in range(3):
+            low, high = (tuple(s if d == a else slice(None) for d in range(3)) for s in (slice(-1), slice(1, None)))
+            nodes = nodes[low] | nodes[high]
+        return nodes if others is None else nodes | others
 
 
 def measure(grid: Grid, items, time: float = 0.0, weights: str = "area", open_sides=frozenset()) -> Boundary:

@@ -14,6 +14,10 @@ A surface pressure is given as a field s at all centres. Unknown is p − s: the
 (w/θ) p_s, which would drown the rest of the right-hand side where θ is small,
 is gone, and ũ − (Δt/ρ) ∇s takes the place of ũ.
 
+Where liquid may leave a wall, p − s is not negative: 0 ≤ p − s ⟂ A (p − s) − b ≥ 0
+(B07 §4, which has no s). If it leaves, it has a free surface there, with the
+pressure of one.
+
 The same matrix spreads particles where they crowd (Kugelstadt et al. 2019): a
 displacement δ = −∇ψ that is to have the divergence e, the excess of their
 density, moves them in the next step, and changes no velocity.
@@ -35,6 +39,7 @@ import numpy as np
 from paddlewheel.grid.levelset import liquid_box
 from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
+from paddlewheel.solve.bounded import Bounded
 from paddlewheel.solve.linear import Prepared
 from paddlewheel.solve.regions import closed_regions
 from paddlewheel.solve.system import Rows, System
@@ -51,7 +56,7 @@ class Projection(NamedTuple):
 
     velocity  after the projection [m/s], float32
     known     the faces it determined: open, and next to liquid
-    pressure  [Pa] at centres, float64, zero in air; of zero mean in a closed region
+    pressure  [Pa] at centres, float64, zero in air; in a closed region of zero mean, or with the bound the lowest
     info      how the solve went
     seconds   of assembly, set-up, solve and update
     lost      volume [m³] that each closed region had to lose in the step, because
@@ -60,6 +65,8 @@ class Projection(NamedTuple):
               volume in each cell, which is not in more than SPREAD_TOLERANCE of it; and how that solve went
     again     again(boundary): the same, beside solids that move otherwise
     reply     how much the rows that others added still move if they are pushed, (rows, rows); see `Prepared`
+    loose     the cells in which liquid leaves a wall, bool, and
+    attached  all other cells of liquid; both None if it may not leave, or leaves nowhere
     """
 
     velocity: Faces
@@ -71,6 +78,8 @@ class Projection(NamedTuple):
     spread: Callable[[np.ndarray], tuple[Faces, SolveInfo]]
     again: "Callable[[Boundary], Projection]"
     reply: np.ndarray | None
+    loose: np.ndarray | None = None
+    attached: np.ndarray | None = None
 
 
 def project(
@@ -86,36 +95,47 @@ def project(
     tolerance: float = 1e-6,
     start: np.ndarray | None = None,
     terms: Callable[[tuple[slice, slice, slice], np.ndarray], Rows] | None = None,
+    separating: np.ndarray | None = None,
 ) -> Projection:
     """Make the liquid's velocity divergence-free and tangential to the solids.
 
     phi is the liquid's level set at centres [m], extended into the solids;
     surface_pressure [Pa] a number or a field at centres; start a pressure to
     begin from, such as the last step's; terms(box, unknown) the rows that others,
-    such as rigid bodies, add to the system in a box of cells.
+    such as rigid bodies, add to the system in a box of cells; separating the
+    cells at walls, bool, that liquid may leave.
     """
     pressed, phi = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
-    problem = _Problem(grid, velocity, pressed, phi, boundary, dt, density, surface_pressure, solver, tolerance, terms)
+    problem = _Problem(grid, velocity, pressed, phi, boundary, dt, density, surface_pressure, tolerance)
+    problem.set_up(boundary, solver, terms, separating, start)
     return problem.projection(boundary, start)
 
 
 class _Problem:
     """A projection set up: its matrix, for one right-hand side or several."""
 
-    def __init__(self, grid, velocity, pressed, phi, boundary, dt, density, surface_pressure, solver, tolerance, terms):
-        began = time.perf_counter()
+    def __init__(self, grid, velocity, pressed, phi, boundary, dt, density, surface_pressure, tolerance):
+        self.began = time.perf_counter()
         self.grid, self.velocity, self.pressed, self.open = grid, velocity, pressed, boundary.open
         self.dt, self.density, self.tolerance = dt, density, tolerance
         self.surface_pressure = surface_pressure if np.any(surface_pressure) else None
         self.box = liquid_box(phi, aligned=ALIGNED)
         self.ghosted = _with_ghosts(phi, np.abs, self.box)
+
+    def set_up(self, boundary, solver, terms, separating, start) -> None:
+        """Assemble the system, with its terms and its bound, and its preconditioner."""
         system = self._assembled(boundary)
         self.unknown = system.unknown
         if terms is not None:
             system = system._replace(rows=terms(self.box, system.unknown))
         self.regions = closed_regions(system)
-        self.rhs, self.seconds = system.rhs, {"assembly": time.perf_counter() - began}
-        self.prepared = Prepared(system, solver, self.regions)
+        self.rhs, self.seconds = system.rhs, {"assembly": time.perf_counter() - self.began}
+        if separating is None:
+            self.prepared = Prepared(system, solver, self.regions)
+        else:
+            # what was let go in the last step has p = s, and so has what was air
+            last = None if start is None or not np.any(start) else self._relative(start) == 0.0
+            self.prepared = Bounded(system, separating[self.box], last, solver, self.regions)
         self.seconds["set-up"] = self.prepared.seconds
 
     def projection(self, boundary, start) -> Projection:
@@ -126,14 +146,12 @@ class _Problem:
             rhs = self._assembled(boundary).rhs
         lost = np.empty(0)
         if regions is not None:
-            lost = regions.means(rhs) * regions.cells * grid.h * self.dt**2 / self.density
-            rhs = regions.centred(rhs)
-        if start is not None:
-            start = np.asarray(start)[self.box]
-            if self.surface_pressure is not None:
-                start = start - np.broadcast_to(self.surface_pressure, grid.shape)[self.box]
+            rhs, lost = self.prepared.consistent(rhs)
+            lost = lost * regions.cells * grid.h * self.dt**2 / self.density
+        start = None if start is None else self._relative(start)
         p, info = self.prepared.solve(rhs, tolerance=self.tolerance, start=start)
-        p = p if regions is None else regions.centred(p)
+        if regions is not None and not isinstance(self.prepared, Bounded):
+            p = regions.centred(p)
 
         began = time.perf_counter()
         known = Faces(*(np.zeros(u.shape, np.bool_) for u in self.pressed))
@@ -148,7 +166,25 @@ class _Problem:
         info = info._replace(seconds=seconds.get("set-up", 0.0) + info.seconds)
         again = partial(self.projection, start=pressure)
         spread = partial(_spread, grid, self.open, self.box, self.ghosted, regions, self.prepared)
-        return Projection(projected, known, pressure, info, seconds, lost, spread, again, self.prepared.reply)
+        return Projection(
+            projected, known, pressure, info, seconds, lost, spread, again, self.prepared.reply, *self._left()
+        )
+
+    def _left(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """The cells in which liquid leaves a wall, and those in which it stays, of the grid; None if it leaves none."""
+        if not isinstance(self.prepared, Bounded) or not self.prepared.held.any():
+            return None, None
+        loose, attached = np.zeros(self.grid.shape, np.bool_), np.zeros(self.grid.shape, np.bool_)
+        loose[self.box] = self.prepared.held
+        attached[self.box] = self.unknown & ~loose[self.box]
+        return loose, attached
+
+    def _relative(self, pressure) -> np.ndarray:
+        """p − s in the box."""
+        pressure = np.asarray(pressure)[self.box]
+        if self.surface_pressure is not None:
+            pressure = pressure - np.broadcast_to(self.surface_pressure, self.grid.shape)[self.box]
+        return pressure
 
     def _assembled(self, boundary) -> System:
         return _assembled(self.box, self.pressed, self.ghosted, boundary, self.density * self.grid.h / self.dt)

@@ -20,6 +20,13 @@ def positive(owner: str, name: str, value) -> float:
     return result
 
 
+def flag(owner: str, name: str, value) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{owner}: {name}={value!r}, expected True or False")
+    return value
+
+
 def vector(owner: str, name: str, value) -> tuple[float, float, float]:
     """Three finite numbers."""
     return tuple(_finite(owner, name, value, (3,), "three finite numbers").tolist())

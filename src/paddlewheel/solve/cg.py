@@ -45,18 +45,9 @@ def conjugate_gradients(
     has converged but the true one has not, the iteration is begun anew.
     """
     began = time.perf_counter()
-    layout, rhs = packed.layout, packed.rhs
-    rows, blocks = layout.rows, layout.blocks
-    partial = np.zeros(len(blocks) - 1)
-    r, d, q = (layout.zeros(np.float64) for _ in range(3))
     begin_at_zero = x is None
-    x = layout.zeros(np.float64) if x is None else x
-    r32, z = layout.zeros(np.float32), layout.zeros(np.float32)
-
-    _residual(r, r32, partial, rhs, q, rows, blocks)
-    largest = partial.max()
-    if not np.isfinite(largest):
-        raise ValueError(f"{name}: the right-hand side is not finite: something it was made from is NaN or infinite")
+    descent = Descent(packed, x)
+    x, largest = descent.x, descent.size(name)
     if largest == 0.0:
         x[:] = 0.0
         return x, SolveInfo(name, packed.unknowns, 0, 0.0, time.perf_counter() - began, True)
@@ -64,25 +55,66 @@ def conjugate_gradients(
     count, residual = 0, np.inf
     for start in range(RESTARTS):
         if start > 0 or not begin_at_zero:  # the residual of zero is there already
-            apply(q, x)
-            _residual(r, r32, partial, rhs, q, rows, blocks)
-        before, residual = residual, partial.max() / largest
+            descent.begin(apply)
+        before, residual = residual, descent.left / largest
         if residual <= tolerance or count >= iterations or not residual < before:
             break
-        recurred, rho = residual, 0.0
-        while recurred > tolerance and count < iterations:
-            precondition(z, r32)
-            _dot(partial, r, z, rows, blocks)
-            rho, old = partial.sum(), rho
-            if not rho > 0.0:  # nothing left that the preconditioner can see, or not a number
-                break
-            _direction(d, z, rho / old if old else 0.0, rows, blocks)
-            _advance(x, r, r32, partial, d, q, rho / apply(q, d), rows, blocks)
-            recurred = partial.max() / largest
+        while descent.left / largest > tolerance and count < iterations and descent.advance(apply, precondition):
             count += 1
     return x, SolveInfo(
         name, packed.unknowns, count, float(residual), time.perf_counter() - began, bool(residual <= tolerance)
     )
+
+
+class Descent:
+    """The vectors of conjugate gradients on A x = b, from x, or from zero if there is none.
+
+    x      the solution so far
+    left   max|r|, the recurred residual r = b − A x
+    alpha  how far the last step went along its direction, and
+    q      A times that direction
+    """
+
+    def __init__(self, packed: Packed, x: np.ndarray | None):
+        layout = packed.layout
+        self._rhs, self._where = packed.rhs, (layout.rows, layout.blocks)
+        self._partial = np.zeros(len(layout.blocks) - 1)
+        self.r, self._d, self.q = (layout.zeros(np.float64) for _ in range(3))
+        self.x = layout.zeros(np.float64) if x is None else x
+        self._r32, self._z = layout.zeros(np.float32), layout.zeros(np.float32)
+        self._rho = self.alpha = self.left = 0.0
+
+    def size(self, name: str) -> float:
+        """max|b|, to be asked for first: r is then that of zero."""
+        self._set_residual()
+        if not np.isfinite(self.left):
+            raise ValueError(
+                f"{name}: the right-hand side is not finite: something it was made from is NaN or infinite"
+            )
+        return self.left
+
+    def begin(self, apply) -> None:
+        """The true residual of x; the next direction forgets those before."""
+        apply(self.q, self.x)
+        self._set_residual()
+
+    def advance(self, apply, precondition) -> bool:
+        """One iteration, unless there is nothing left that the preconditioner can see, or what it sees is no number."""
+        where = self._where
+        precondition(self._z, self._r32)
+        _dot(self._partial, self.r, self._z, *where)
+        rho, old = self._partial.sum(), self._rho
+        if not rho > 0.0:
+            return False
+        _direction(self._d, self._z, rho / old if old else 0.0, *where)
+        self.alpha = rho / apply(self.q, self._d)
+        _advance(self.x, self.r, self._r32, self._partial, self._d, self.q, self.alpha, *where)
+        self._rho, self.left = rho, self._partial.max()
+        return True
+
+    def _set_residual(self) -> None:
+        _residual(self.r, self._r32, self._partial, self._rhs, self.q, *self._where)
+        self._rho, self.left = 0.0, self._partial.max()
 
 
 @kernel

@@ -38,19 +38,39 @@ class Prepared:
         if solver not in SOLVERS:
             raise ValueError(f"solver={solver!r}: expected one of {', '.join(SOLVERS)}")
         began = time.perf_counter()
-        self._shape = system.unknown.shape
+        self._shape, self._solver, self._regions = system.unknown.shape, solver, regions
         system = oriented(system)
         with threads_worth(np.count_nonzero(system.unknown)):
             self._packed = pack(system)
-            self._apply, self._precondition = stencil(self._packed), SOLVERS[solver](self._packed)
-            self._coupled, self.reply = (self._apply, self._precondition), None
-            if system.rows is not None and system.rows.count:
-                closed = {} if regions is None else {"label": regions.label, "regions": len(regions.cells)}
-                terms = LowRank(system.rows, self._packed.layout, **closed)
-                seen = response(self._precondition, system.rows) if solver == "multigrid" else None
-                self._coupled = terms.added_to(self._apply), terms.corrected(self._precondition, seen)
-                self.reply = terms.reply
+            self._apply = stencil(self._packed)
+            terms = self._terms(system.rows)
+            self._coupled_apply = self._apply if terms is None else terms.added_to(self._apply)
+            self._set_up(system.rows, terms)
         self.seconds = time.perf_counter() - began
+
+    def _terms(self, rows) -> LowRank | None:
+        """The rows of low rank in the layout, if there are any."""
+        if rows is None or not rows.count:
+            return None
+        regions = self._regions
+        closed = {} if regions is None else {"label": regions.label, "regions": len(regions.cells)}
+        return LowRank(rows, self._packed.layout, **closed)
+
+    def _set_up(self, rows, terms) -> None:
+        self._precondition_by(SOLVERS[self._solver](self._packed), rows, terms)
+
+    def _precondition_by(self, precondition, rows, terms) -> None:
+        """Take the preconditioner of the matrix without its rows, and make of it the one with them."""
+        self._precondition = self._coupled_precondition = precondition
+        self.reply = None
+        if terms is not None:
+            seen = response(precondition, rows) if self._solver == "multigrid" else None
+            self._coupled_precondition = terms.corrected(precondition, seen)
+            self.reply = terms.reply
+
+    def consistent(self, rhs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The right-hand side with which there is a solution, and what each closed region loses for it, per cell."""
+        return self._regions.centred(rhs), self._regions.means(rhs)
 
     def solve(
         self,
@@ -75,7 +95,7 @@ class Prepared:
             if rhs is not None:
                 packed = packed._replace(rhs=self._vector(rhs))
             x = None if start is None else self._vector(start)
-            apply, precondition = self._coupled if coupled else (self._apply, self._precondition)
+            apply, precondition = self.operators(coupled)
             x, info = conjugate_gradients(packed, x, apply, precondition, tolerance, iterations, name)
             if coupled and not info.converged and precondition is not self._precondition:
                 # Very strong rows on liquid that is almost shut in: what rounding leaves of the correction may not be
@@ -85,6 +105,12 @@ class Prepared:
                 info = info._replace(iterations=done + info.iterations)
             field = unpack_field(packed.layout, x).reshape(self._shape)
         return field, info._replace(seconds=time.perf_counter() - began)
+
+    def operators(self, coupled):
+        """The matrix as a function, and its preconditioner, with the rows of low rank or without."""
+        if coupled:
+            return self._coupled_apply, self._coupled_precondition
+        return self._apply, self._precondition
 
     def _vector(self, field) -> np.ndarray:
         """A field at cells as a vector, zero where there is no unknown."""

@@ -56,11 +56,15 @@ class Coarse(NamedTuple):
 
 
 class Multigrid:
-    """The hierarchy of a system; called as `multigrid(z, r)` it sets z to about A⁻¹ r."""
+    """The hierarchy of a system; called as `multigrid(z, r)` it sets z to about A⁻¹ r.
 
-    def __init__(self, packed: Packed):
+    Cells where `inverse` is zero stay zero. If that are unknowns, `coarse` is the system with their couplings cut, to
+    make the coarse levels from.
+    """
+
+    def __init__(self, packed: Packed, coarse: Packed | None = None):
         self.packed = packed
-        self.node, first = from_cells(packed)
+        self.node, first = from_cells(coarse or packed)
         self.coarse = _hierarchy(first)
 
     def __call__(self, z: np.ndarray, r: np.ndarray) -> None:

@@ -1,0 +1,71 @@
+"""B07 figure 6: a ball of water splashes against the left wall, and leaves it.
+
+With `wall_separation=False`, as the upper row of the figure, water that was thrown up crawls along walls and ceiling.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from paddlewheel.gallery import common
+from paddlewheel.physics.separation import touching
+from paddlewheel.run import Simulation
+from paddlewheel.scene import Liquid, Method, Scene
+from paddlewheel.solids import argument
+from paddlewheel.solids.shapes import Box, Sphere
+
+caption = "A ball of water splashes against a wall: it peels off wall and ceiling, which else would hold it for long."
+
+LIMITS = common.LIMITS | {
+    "liquid left at wall and ceiling / that of the sticky run": 0.05,
+    "−min p at walls [Pa]": 0.0,
+    "complementarity, relative": 1e-6,
+}
+
+FRAMES = 24  # what a check simulates: the splash, and until what it threw up has fallen down again
+AFTER = 18  # frames from which on none should be left
+POOL = 0.1  # depth [m]
+ABOVE = 0.3  # m: higher than what is left of the pool at the wall reaches
+
+
+def scene(
+    cells: int = 64, dimensions: int = 2, speed: float = 3.0, wall_separation: bool = True, cfl: float = 3.0
+) -> Scene:
+    """A box of 1 m, one cell deep in 2-D, with a pool, and a ball of water thrown at the left wall at a speed [m/s]."""
+    if dimensions not in (2, 3):
+        raise ValueError(f"separation: dimensions={dimensions!r}, expected 2 or 3")
+    deep = 1.0 if dimensions == 3 else 1 / argument.positive("separation", "cells", cells)
+    return Scene(
+        size=(1, 1, deep),
+        cells=cells,
+        method=Method(wall_separation=wall_separation, cfl=cfl),
+        items=[
+            Liquid(Sphere((0.35, 0.55, deep / 2), 0.2), velocity=(-speed, 0, 0)),
+            Liquid(Box((0, 0, 0), (1, POOL, deep))),
+        ],
+    )
+
+
+def check(simulation: Simulation) -> dict[str, float]:
+    """What must hold of any scene; what is left at the wall, with and without separation; and the bound itself."""
+    watch = common.Watch(simulation)
+    left, suction, residual = 0, 0.0, 0.0
+    for frame in watch.run(FRAMES):
+        left += clinging(simulation) if frame.number >= AFTER else 0
+        suction = max(suction, -frame.state.pressure[touching(simulation.boundary)].min())
+        residual = max(residual, *(s.residual for s in frame.report.solves if s.name == "pressure"))
+    given = simulation.scene
+    sticky = Simulation(replace(given, method=replace(given.method, wall_separation=False)))
+    stuck = sum(clinging(sticky) for frame in sticky.run(FRAMES) if frame.number >= AFTER)
+    return watch.figures() | {
+        "liquid left at wall and ceiling / that of the sticky run": left / stuck,
+        "−min p at walls [Pa]": float(suction),
+        "complementarity, relative": float(residual),
+    }
+
+
+def clinging(simulation: Simulation) -> int:
+    """Cells with liquid at the left wall, above the pool, or at the ceiling."""
+    wet = simulation.state.phi < 0
+    first = round(ABOVE / simulation.scene.grid.h)
+    return int(np.count_nonzero(wet[0, first:]) + np.count_nonzero(wet[1:, -1]))
