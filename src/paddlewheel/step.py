@@ -14,6 +14,7 @@ from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.grid.window import Window, window_around
 from paddlewheel.hand import Hands
 from paddlewheel.kernel import threads_worth
+from paddlewheel.liquids import check_room, filled
 from paddlewheel.measure import Solids
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
@@ -24,8 +25,6 @@ from paddlewheel.physics.seeding import (
     enclose_crowds,
     enclose_strays,
     reseed,
-    seed,
-    seed_in_chunks,
     volume_seen,
 )
 from paddlewheel.physics.separation import around, keep_leaving, touching
@@ -33,13 +32,10 @@ from paddlewheel.physics.surface import FAR, liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
 from paddlewheel.scene import (
     Force,
-    Inflow,
-    Liquid,
     Scene,
     SurfacePressure,
     labelled,
     values_at,
-    velocity_at,
 )
 from paddlewheel.sources import Sources
 from paddlewheel.types import Body, Boundary, Faces, Particles, SolveInfo, State, StepReport
@@ -73,15 +69,15 @@ class Stepper:
 
     def check(self) -> None:
         """Refuse what cannot start."""
-        self._check_room(self._outside_solids(0.0, self.bodies.start()))
+        check_room(self.scene, self.per_cell, self._outside_solids(0.0, self.bodies.start()))
 
     def start(self) -> State:
         """The state at time zero: liquids and inflows filled with particles."""
         bodies = self.bodies.start()
         boundary = self.boundary(0.0, bodies)
         outside = self._outside_solids(0.0, bodies)
-        self._check_room(outside)
-        particles = self._fill(outside).joined(self.sources.emit(None, 0, outside)[0])
+        check_room(self.scene, self.per_cell, outside)
+        particles = filled(self.scene, self.per_cell, outside).joined(self.sources.emit(None, 0, outside)[0])
         self.solids.push_out(particles.position, boundary, 0.0, bodies)
         window, boundary, seen = self._window(particles, boundary)
         particles, first = sorted_by_cell(window.grid, particles)
@@ -239,30 +235,6 @@ class Stepper:
     def _threads(self, particles):
         """As many threads as a step of this size is worth."""
         return threads_worth(max(math.prod(self.grid.shape), len(particles.position)))
-
-    def _check_room(self, outside) -> None:
-        """Refuse liquids and inflows without room for a particle. An inflow may be in a solid that goes away."""
-        for name, item in labelled(self.scene.items, Liquid | Inflow):
-            seeds = seed_in_chunks(self.grid, item.shape.distance, per_cell=self.per_cell, bounds=item.shape.bounds())
-            if isinstance(item, Liquid):
-                if not any(outside(position).any() for position in seeds):
-                    raise ValueError(f"{name}: there is no room for any liquid: it is too thin, or in a solid")
-            elif not any(map(len, seeds)):
-                raise ValueError(f"{name}: there is no room for any liquid: it is too thin")
-
-    def _fill(self, outside) -> Particles:
-        """Particles in the liquids where no inflow is, nor a solid, `outside`, each with its liquid's velocity."""
-        grid, affine = self.grid, self.scene.method.advection == "apic"
-        particles = Particles.at(np.empty((0, 3)), (0, 0, 0), affine)
-        before = [item.shape for item in self.scene.items if isinstance(item, Inflow)]
-        for name, item in labelled(self.scene.items, Liquid):
-            position = seed(grid, item.shape.distance, per_cell=self.per_cell, bounds=item.shape.bounds())
-            position = position[outside(position)]
-            for other in before:
-                position = position[other.distance(position) >= 0]
-            particles = particles.joined(Particles.at(position, velocity_at(name, item, position), affine))
-            before.append(item.shape)
-        return particles
 
     def _outside_solids(self, time: float, bodies):
         """A function of points (n, 3) that tells which no solid covers at a time."""
