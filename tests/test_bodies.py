@@ -127,6 +127,17 @@ def test_alternating_coupling_fails_where_the_monolithic_does_not():
     assert speeds["alternating"] > 5 * 9.81 * 0.005
 
 
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+def test_a_solid_that_moves_throws_a_body_off(restitution):
+    """At 1 + e times its own speed: bounces add no energy, but what moves by itself does."""
+    ram = pw.Solid(pw.Box((-0.3, 0.4, -1), (0.2, 0.9, 2)), motion=lambda t: pw.Pose((min(t, 0.3), 0, 0)))
+    ball = pw.RigidBody(pw.Cylinder((0.5, 0.6, -1), (0.5, 0.6, 2), 0.1), 500.0, restitution=restitution)
+    water = pw.Liquid(pw.Box((0, 0, -1), (0.1, 0.1, 2)))
+    simulation = pw.Simulation(replace(tank(ram, ball, water=water), gravity=(0, 0, 0)))
+    *_, frame = simulation.run(8)
+    assert frame.state.bodies[0].velocity == pytest.approx([1 + restitution, 0, 0], abs=1e-6)
+
+
 def test_bodies_that_overlap_are_moved_apart_and_named():
     first, second = pw.Box((0.3, 0.6, -1), (0.5, 0.8, 2)), pw.Box((0.45, 0.65, -1), (0.7, 0.85, 2))
     with pytest.warns(UserWarning, match=r"items\[1\] RigidBody\(Box\) overlaps items\[2\] RigidBody\(Box\)"):
