@@ -171,6 +171,8 @@ BOX = pw.Box((0.4, 0.4, -1), (0.6, 0.6, 2))
     [
         ({"density": 0.0}, r"RigidBody\(Box\): density=0.0, expected a positive number"),
         ({"density": -1.0}, "density=-1.0"),
+        ({"density": True}, "density=True, expected a positive number"),
+        ({"density": 500.0, "friction": True}, "friction=True, expected a finite number"),
         ({"density": 500.0, "axis": (0, 0, 0), "pivot": (0, 0, 0)}, r"axis=\(0, 0, 0\) has no direction"),
         ({"density": 500.0, "axis": (0, 0, 1)}, "a hinge needs both"),
         ({"density": 500.0, "friction": -0.1}, "friction=-0.1"),
@@ -196,6 +198,37 @@ def test_bad_bodies_of_a_scene_are_named():
         pw.RigidBody(pw.Mesh(flat), 500.0)
     with pytest.raises(ValueError, match="has a RigidBody"):
         pw.first_step(tank(pw.RigidBody(BOX, 500.0)))
+
+
+def test_a_body_without_room_is_refused():
+    """As wide as the tank is well; wider only if it has a side open."""
+    wide = pw.RigidBody(pw.Box((-0.1, 0.6, -1), (1.1, 0.8, 2)), 500.0)
+    message = r"items\[1\] RigidBody\(Box\) is 1.2 m long along x: there is no room for it between walls 1 m apart"
+    with pytest.raises(ValueError, match=message):
+        pw.Simulation(tank(wide))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pw.Simulation(tank(pw.RigidBody(pw.Box((0, 0.6, -1), (1, 0.8, 2)), 500.0)))
+        ball = pw.Sphere((0.5, 0.5, 0.5), 0.45).moved(rotate=(np.cos(0.4), np.sin(0.4), 0, 0), about=(0.5, 0.5, 0.5))
+        pw.Simulation(replace(tank(pw.RigidBody(ball, 500.0), dimensions=3), cells=16))
+        pw.Simulation(replace(tank(pw.RigidBody(wide.shape.moved((0.3, 0, 0)), 500.0)), open_sides={"+x"}))
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.3])
+@pytest.mark.parametrize("cells", [0.5, 1.0, 1.5])
+def test_bodies_thinner_than_a_cell_are_named(cells, turn):
+    """Plates and hulls alike, at any angle."""
+    thick = cells * H
+    hull = pw.Box((0.3, 0.3, -1), (0.7, 0.7, 2)) - pw.Box((0.3 + thick, 0.3 + thick, -2), (0.7 - thick, 0.8, 3))
+    for shape in (pw.Box((0.3, 0.5, -1), (0.7, 0.5 + thick, 2)), hull, pw.Sphere((0.5, 0.6, H / 2), thick / 2)):
+        shape = shape.moved(rotate=(np.cos(turn / 2), 0, 0, np.sin(turn / 2)), about=(0.5, 0.5, 0))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            pw.Simulation(tank(pw.RigidBody(shape, 500.0)))
+        assert len(caught) == (cells < 1)
+        if caught:
+            assert f"items[1] RigidBody(Moved) is {thick:.3g} m thick, less than a cell" in str(caught[0].message)
+            assert caught[0].filename == __file__
 
 
 def test_a_body_that_has_left_is_gone():
@@ -241,7 +274,8 @@ def test_other_ways_agree(method):
 def test_a_plate_thinner_than_a_cell_does_not_stop_a_run():
     """On some places between nodes it has a mass on the grid, but hardly any inertia."""
     plate = pw.Box((0.3, 0.4975, -1), (0.7, 0.5025, 2))
-    simulation = pw.Simulation(tank(pw.RigidBody(plate, 500.0)))
+    with pytest.warns(UserWarning, match="is 0.005 m thick"):
+        simulation = pw.Simulation(tank(pw.RigidBody(plate, 500.0)))
     for _ in range(3):
         simulation.step(0.01)
     stepper = simulation._stepper

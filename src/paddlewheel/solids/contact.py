@@ -226,6 +226,14 @@ class Contact:
             bodies = self.mend(bodies, contacts, inverse)
         return bodies, sorted(pairs)
 
+    def extent(self, n: int) -> np.ndarray:
+        """Size of body n along the axes, as drawn [m], (3,)."""
+        return np.ptp(self._search.surfaces.points_of(n), axis=0)
+
+    def thickness(self, n: int, most: float) -> float:
+        """How thick body n is, or its wall if it is hollow, at half of its surface or more [m]; no more than `most`."""
+        return self._search.thickness(n, most)
+
     def _others(self, obstacles) -> list[Obstacle]:
         """What there is besides bodies."""
         return [*self._sides, *(part for obstacle in obstacles for part in _parts(obstacle))]
