@@ -75,12 +75,14 @@ def test_what_lies_on_the_floor_lies_still():
 
 
 @pytest.mark.parametrize("friction", [0.3, 0.0])
-@pytest.mark.parametrize("n", [24, 28, 32, 40])
-def test_a_stack_under_water_stands(n, friction):
+@pytest.mark.parametrize(
+    ("n", "solver"), [(24, "multigrid"), (28, "multigrid"), (32, "multigrid"), (32, "mic"), (40, "multigrid")]
+)
+def test_a_stack_under_water_stands(n, solver, friction):
     """What holds one box moves the others through the water between; without friction nothing holds them sideways."""
     boxes = [pw.Box((0.4, 0.12 * i, -1), (0.6, 0.12 * (i + 1), 2)) for i in range(3)]
     items = [WATER, *(pw.RigidBody(box, 2000.0, friction=friction) for box in boxes)]
-    simulation = pw.Simulation(pw.Scene((1, 1, 1 / n), (n, n, 1), items=items))
+    simulation = pw.Simulation(pw.Scene((1, 1, 1 / n), (n, n, 1), items=items, method=pw.Method(solver=solver)))
     start, solves = np.array([body.position for body in simulation.state.bodies]), []
     while simulation.time < 1.0:
         solves.append(sum(solve.name == "pressure" for solve in simulation.step().solves))
@@ -127,6 +129,17 @@ def test_alternating_coupling_fails_where_the_monolithic_does_not():
     assert speeds["alternating"] > 5 * 9.81 * 0.005
 
 
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+def test_a_solid_that_moves_throws_a_body_off(restitution):
+    """At 1 + e times its own speed: bounces add no energy, but what moves by itself does."""
+    ram = pw.Solid(pw.Box((-0.3, 0.4, -1), (0.2, 0.9, 2)), motion=lambda t: pw.Pose((min(t, 0.3), 0, 0)))
+    ball = pw.RigidBody(pw.Cylinder((0.5, 0.6, -1), (0.5, 0.6, 2), 0.1), 500.0, restitution=restitution)
+    water = pw.Liquid(pw.Box((0, 0, -1), (0.1, 0.1, 2)))
+    simulation = pw.Simulation(replace(tank(ram, ball, water=water), gravity=(0, 0, 0)))
+    *_, frame = simulation.run(8)
+    assert frame.state.bodies[0].velocity == pytest.approx([1 + restitution, 0, 0], abs=1e-6)
+
+
 def test_bodies_that_overlap_are_moved_apart_and_named():
     first, second = pw.Box((0.3, 0.6, -1), (0.5, 0.8, 2)), pw.Box((0.45, 0.65, -1), (0.7, 0.85, 2))
     with pytest.warns(UserWarning, match=r"items\[1\] RigidBody\(Box\) overlaps items\[2\] RigidBody\(Box\)"):
@@ -160,6 +173,8 @@ BOX = pw.Box((0.4, 0.4, -1), (0.6, 0.6, 2))
     [
         ({"density": 0.0}, r"RigidBody\(Box\): density=0.0, expected a positive number"),
         ({"density": -1.0}, "density=-1.0"),
+        ({"density": True}, "density=True, expected a positive number"),
+        ({"density": 500.0, "friction": True}, "friction=True, expected a finite number"),
         ({"density": 500.0, "axis": (0, 0, 0), "pivot": (0, 0, 0)}, r"axis=\(0, 0, 0\) has no direction"),
         ({"density": 500.0, "axis": (0, 0, 1)}, "a hinge needs both"),
         ({"density": 500.0, "friction": -0.1}, "friction=-0.1"),
@@ -185,6 +200,37 @@ def test_bad_bodies_of_a_scene_are_named():
         pw.RigidBody(pw.Mesh(flat), 500.0)
     with pytest.raises(ValueError, match="has a RigidBody"):
         pw.first_step(tank(pw.RigidBody(BOX, 500.0)))
+
+
+def test_a_body_without_room_is_refused():
+    """As wide as the tank is well; wider only if it has a side open."""
+    wide = pw.RigidBody(pw.Box((-0.1, 0.6, -1), (1.1, 0.8, 2)), 500.0)
+    message = r"items\[1\] RigidBody\(Box\) is 1.2 m long along x: there is no room for it between walls 1 m apart"
+    with pytest.raises(ValueError, match=message):
+        pw.Simulation(tank(wide))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pw.Simulation(tank(pw.RigidBody(pw.Box((0, 0.6, -1), (1, 0.8, 2)), 500.0)))
+        ball = pw.Sphere((0.5, 0.5, 0.5), 0.45).moved(rotate=(np.cos(0.4), np.sin(0.4), 0, 0), about=(0.5, 0.5, 0.5))
+        pw.Simulation(replace(tank(pw.RigidBody(ball, 500.0), dimensions=3), cells=16))
+        pw.Simulation(replace(tank(pw.RigidBody(wide.shape.moved((0.3, 0, 0)), 500.0)), open_sides={"+x"}))
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.3])
+@pytest.mark.parametrize("cells", [0.5, 1.0, 1.5])
+def test_bodies_thinner_than_a_cell_are_named(cells, turn):
+    """Plates and hulls alike, at any angle."""
+    thick = cells * H
+    hull = pw.Box((0.3, 0.3, -1), (0.7, 0.7, 2)) - pw.Box((0.3 + thick, 0.3 + thick, -2), (0.7 - thick, 0.8, 3))
+    for shape in (pw.Box((0.3, 0.5, -1), (0.7, 0.5 + thick, 2)), hull, pw.Sphere((0.5, 0.6, H / 2), thick / 2)):
+        shape = shape.moved(rotate=(np.cos(turn / 2), 0, 0, np.sin(turn / 2)), about=(0.5, 0.5, 0))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            pw.Simulation(tank(pw.RigidBody(shape, 500.0)))
+        assert len(caught) == (cells < 1)
+        if caught:
+            assert f"items[1] RigidBody(Moved) is {thick:.3g} m thick, less than a cell" in str(caught[0].message)
+            assert caught[0].filename == __file__
 
 
 def test_a_body_that_has_left_is_gone():
@@ -230,7 +276,8 @@ def test_other_ways_agree(method):
 def test_a_plate_thinner_than_a_cell_does_not_stop_a_run():
     """On some places between nodes it has a mass on the grid, but hardly any inertia."""
     plate = pw.Box((0.3, 0.4975, -1), (0.7, 0.5025, 2))
-    simulation = pw.Simulation(tank(pw.RigidBody(plate, 500.0)))
+    with pytest.warns(UserWarning, match="is 0.005 m thick"):
+        simulation = pw.Simulation(tank(pw.RigidBody(plate, 500.0)))
     for _ in range(3):
         simulation.step(0.01)
     stepper = simulation._stepper

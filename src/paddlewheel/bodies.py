@@ -17,13 +17,16 @@ from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.shapes import Shape
-from paddlewheel.types import SIDES, Body, Boundary, Grid, SolveInfo
+from paddlewheel.types import AXES, SIDES, Body, Boundary, Grid, SolveInfo
 
 RESTS = 4  # times at most that what bodies rest on and the pressure are found from each other
 STILL = 3e-3  # part of the bodies' velocities by which the liquid may see them move otherwise than they do
 _SETTLED = 1e-7  # of the largest approach, for impulses
 _TOUCHING = 0.05  # cells between things that count as touching
 _FREE = 1e-3  # part of gravity's acceleration that others may add to that of a body which falls freely
+_THIN = (
+    0.9  # cells, below which a body is said to be thinner than one: what is curved seems a little thinner than it is
+)
 _WHOLE = 0.1  # part of a body that may be missing on the grid for its discrete mass to be believed
 _LEAST = 0.25  # part of its inertia that must be there, for any motion
 
@@ -68,7 +71,8 @@ class Bodies:
         )
 
     def start(self) -> tuple[Body, ...]:
-        """The bodies as they were drawn, but apart: those that overlap are named in a warning."""
+        """The bodies as they were drawn, but apart: those that overlap or are very thin are named in warnings."""
+        self._check_sizes()
         bodies = []
         for item, mass in zip(self.items, self.masses, strict=True):
             body = Body(np.array(mass.center), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(3))
@@ -229,6 +233,25 @@ class Bodies:
         W = np.where(self._one_way[:, None, None], 0.0, W)
         parts = zip(boundary.bodies, bodies, W, strict=True)
         return [Coupled(faces, body.position, inverse) for faces, body, inverse in parts]
+
+    def _check_sizes(self) -> None:
+        """Refuse bodies that do not fit between two walls of the domain, and warn of those thinner than a cell."""
+        grid, open_sides = self.scene.grid, self.scene.open_sides
+        for n, (name, _) in enumerate(self._named):
+            extent = self._contact.extent(n)
+            for a, axis in enumerate(AXES[: 2 if grid.is_2d else 3]):
+                if extent[a] > (1 + 1e-6) * grid.size[a] and not open_sides & {f"-{axis}", f"+{axis}"}:
+                    raise ValueError(
+                        f"{name} is {extent[a]:.4g} m long along {axis}: there is no room for it between walls "
+                        f"{grid.size[a]:.4g} m apart"
+                    )
+            thickness = self._contact.thickness(n, grid.h)
+            if thickness < _THIN * grid.h:
+                warnings.warn(
+                    f"{name} is {thickness:.3g} m thick, less than a cell of {grid.h:.3g} m: liquid may leak through "
+                    "it and lift it too little; make it thicker, or use more cells",
+                    stacklevel=5,
+                )
 
     def _yielding(self, coupled, W, reply) -> np.ndarray:
         """(n, 6, n, 6): how impulses change the velocities of all bodies, with the liquid that they move or without."""

@@ -44,6 +44,32 @@ def test_equal_spheres_swap_velocities(speed):
     assert world.velocity == pytest.approx(expected, abs=1e-6 * speed)
 
 
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+@pytest.mark.parametrize("restitution", [0.5, 0.8, 1.0])
+def test_bodies_that_spin_about_a_room_gain_no_energy(restitution, friction):
+    """Their corners hit walls askew, two at once, and one after another; a ball loses nothing if it is elastic."""
+    room = {"size": (1, 1, 1), "closed": SIDES, "thickness": 0.03, "gravity": (0, 0, 0), "spacing": 1 / 32}
+    rng = np.random.default_rng(1)
+    for shape in (Box((0.35, 0.45, -1), (0.65, 0.55, 2)), Sphere((0.5, 0.5, 0.015), 0.1)):
+        for _ in range(3):
+            world = World([shape], friction=friction, restitution=restitution, **room)
+            world.velocity[0, [0, 1, 5]] = rng.uniform((-2, -2, -10), (2, 2, 10))
+            start = world.energy(world.velocity)
+            for _ in range(72):
+                world.step(1 / 48)
+                assert world.energy(world.velocity) < start * (1 + 1e-9)
+            if isinstance(shape, Sphere) and restitution == 1 and friction == 0:
+                assert world.energy(world.velocity) == pytest.approx(start, rel=1e-7)
+
+
+def test_a_box_that_falls_flat_is_as_elastic_as_a_ball():
+    """Both corners bounce at once."""
+    box = Box((-0.15, 1.0, -1), (0.15, 1.1, 1))
+    world = World([box], [FLOOR], thickness=0.03, friction=0.0, restitution=1.0)
+    heights = [world.step(1 / 48) or world.bodies[0].position[1] - 0.05 for _ in range(96)]
+    assert max(heights[48:]) == pytest.approx(1.0, rel=0.03)
+
+
 @pytest.mark.parametrize("speed", [(50, 0, 0), (50, -5, 0), (50, 10, 3)])
 def test_nothing_tunnels(speed):
     """A small ball at 50 m/s goes two metres in a step, and the wall is 2 cm thick."""

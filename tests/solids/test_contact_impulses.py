@@ -12,7 +12,7 @@ from paddlewheel.solids.shapes import Box, Capsule, Sphere, Torus
 from paddlewheel.types import SIDES
 
 
-def random_pile(rng, n=6):
+def random_pile(rng, n=6, restitution=0.0):
     """Bodies of all shapes that overlap a little or nearly, thrown at each other."""
     kinds = [
         lambda c: Box(c - 0.15, c + 0.15),
@@ -21,7 +21,7 @@ def random_pile(rng, n=6):
         lambda c: Torus(c, (1, 2, 3), 0.15, 0.06),
     ]
     shapes = [kinds[i % 4](rng.uniform(-0.25, 0.25, 3)) for i in range(n)]
-    world = World(shapes, gravity=(0, 0, 0), density=rng.uniform(100, 2000, n))
+    world = World(shapes, gravity=(0, 0, 0), density=rng.uniform(100, 2000, n), restitution=restitution)
     world.velocity = rng.normal(size=(n, 6))
     return world
 
@@ -46,12 +46,13 @@ def test_contacts_keep_momentum_and_angular_momentum(bounce):
     assert world.velocity - start == pytest.approx(change, abs=1e-9)  # the impulses are those that were applied
 
 
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 0.8, 1.0])
 @pytest.mark.parametrize("seed", range(5))
-def test_contact_never_adds_energy(seed):
-    world = random_pile(np.random.default_rng(seed))
+def test_contact_never_adds_energy(seed, restitution):
+    world = random_pile(np.random.default_rng(seed), restitution=restitution)
     contacts = world.contact.find(world.bodies, [], world.velocity, 0.01)
     before = world.energy(world.velocity)
-    world.contact.resolve(world.velocity, world.inverse(), contacts, 0.01, bounce=False)
+    world.contact.resolve(world.velocity, world.inverse(), contacts, 0.01, bounce=restitution > 0)
     assert world.energy(world.velocity) < before * (1 + 1e-9)
 
 

@@ -12,11 +12,13 @@ The order of a step is that of Guendelman et al. 2003, begun with the contact:
     contact → move → collision (bounces, before gravity) → gravity → pressure
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from paddlewheel.kernel import kernel
+from paddlewheel.solids.contact_bounce import admissible, given, groups
 from paddlewheel.solids.contact_impulses import impulses
 from paddlewheel.solids.contact_overlap import with_overlaps
 from paddlewheel.solids.contact_search import Search
@@ -79,7 +81,8 @@ class Memory(NamedTuple):
     """What is known of earlier contacts, to be saved with a run: plain arrays of m rows.
 
     first, other, arm  as in `Contacts`, the arm that of the first body
-    value              (m, 3): force [N] from which the next solve starts, or speed [m/s] of an approach, three times
+    value              (m, 3): force [N] from which the next solve starts; or of an approach the speed [m/s] it had, and
+                       the energy [J] that it has lost on the way to touch
     """
 
     first: np.ndarray
@@ -93,8 +96,9 @@ class Memory(NamedTuple):
 
     @classmethod
     def of(cls, contacts: Contacts, value, which=slice(None)) -> "Memory":
-        """That some contacts had these values: (m, 3), or (m,) for numbers."""
-        value = np.zeros(contacts.normal.shape) + np.reshape(value, (len(contacts.gap), -1))
+        """That some contacts had these values: (m, 3), or (m,) for the first of three."""
+        if np.ndim(value) == 1:
+            value = np.column_stack([value, np.zeros((len(value), 2))])
         return cls(*(part[which] for part in (contacts.first, contacts.other, contacts.arms[0], value)))
 
     def joined(self, other: "Memory") -> "Memory":
@@ -166,17 +170,26 @@ class Contact:
         if not len(contacts.gap):
             self.held = self.coming = Memory.none()
             return np.zeros((len(self.masses), 6))
-        target = -np.maximum(contacts.gap, 0) / dt if dt > 0 else np.zeros(len(contacts.gap))
+        plain = -np.maximum(contacts.gap, 0) / dt if dt > 0 else np.zeros(len(contacts.gap))
+        target, start, lost = plain, np.zeros(contacts.normal.shape), self._lost()
         if bounce:
-            target = self._bounces(velocity, contacts, target)
-            start = np.zeros(contacts.normal.shape)
+            target, spare = self._bounces(velocity, contacts, plain)
         else:
             start = dt * self.held.recall(contacts, self._search.surfaces.reach)
-            self._notice(_speeds(velocity, contacts), contacts, target)
+            self._notice(_speeds(velocity, contacts), contacts, plain)
         tolerance *= max(np.abs(contacts.approach).max(), np.abs(target).max())
-        pushes, _ = impulses(velocity, inverse, contacts, target, contacts.friction, start, tolerance)
-        if not bounce and dt > 0:
+
+        def solve(velocity, target):
+            return impulses(velocity, inverse, contacts, target, contacts.friction, start, tolerance)[0]
+
+        u, before = _relative(velocity, contacts), velocity.copy()
+        pushes = solve(velocity, target)
+        if bounce and np.any(target > plain):
+            pushes = self._tamed(velocity, pushes, before, partial(solve, target=plain), contacts, lost, spare)
+        elif not bounce and dt > 0:
             self.held = Memory.of(contacts, pushes / dt)
+        energy = given(pushes, u, _relative(velocity, contacts))
+        self._lose(lost - np.bincount(contacts.first, energy, len(lost)))
         return _totals(pushes, contacts, len(self.masses))
 
     def mend(self, bodies, contacts: Contacts, inverse: np.ndarray) -> list[Body]:
@@ -213,6 +226,14 @@ class Contact:
             bodies = self.mend(bodies, contacts, inverse)
         return bodies, sorted(pairs)
 
+    def extent(self, n: int) -> np.ndarray:
+        """Size of body n along the axes, as drawn [m], (3,)."""
+        return np.ptp(self._search.surfaces.points_of(n), axis=0)
+
+    def thickness(self, n: int, most: float) -> float:
+        """How thick body n is, or its wall if it is hollow, at half of its surface or more [m]; no more than `most`."""
+        return self._search.thickness(n, most)
+
     def _others(self, obstacles) -> list[Obstacle]:
         """What there is besides bodies."""
         return [*self._sides, *(part for obstacle in obstacles for part in _parts(obstacle))]
@@ -230,11 +251,22 @@ class Contact:
         fresh = ~self._touching(contacts) & (u < target) & ~known
         self.coming = self.coming.joined(Memory.of(contacts, -u, fresh))
 
-    def _bounces(self, velocity, contacts, target) -> np.ndarray:
-        """Targets [m/s] with those of bodies that bounce; remembers who is about to.
+    def _lost(self) -> np.ndarray:
+        """Energy [J] that those about to bounce have lost on the way, by the first body of each contact, (n,)."""
+        return np.bincount(self.coming.first, self.coming.value[:, 1], len(self.masses))
+
+    def _lose(self, energy) -> None:
+        """Remember what those about to bounce have lost by now, (n,) [J]."""
+        first, value = self.coming.first, self.coming.value.copy()
+        value[:, 1] = np.maximum(energy, 0)[first] / np.bincount(first, minlength=len(energy))[first]
+        self.coming = self.coming._replace(value=value)
+
+    def _bounces(self, velocity, contacts, target) -> tuple[np.ndarray, np.ndarray]:
+        """Targets [m/s] with those of bodies that bounce, and what forces do meanwhile; remembers who is about to.
 
         A body is first brought to touch, by the contact that follows, and parts
-        in the collision after that, with the speed it came at before gravity.
+        in the collision after that, with the speed it came at before gravity. What
+        forces do from one to the other is energy by impulse [m/s]:  m came pull  of  m (came − u).
         """
         u = _speeds(velocity, contacts)
         pull = np.maximum(u - contacts.approach, 0)  # what the forces of a step add to the approach
@@ -248,7 +280,27 @@ class Contact:
         self.coming = Memory.of(contacts, came, ~touching & meets & (came > 0))
         parting = contacts.restitution * came
         parting += np.where(parting > pull, 0.5 * pull, 0)
-        return np.where(touching & meets, np.maximum(parting, target), target)
+        spare = pull * came / np.maximum(came - np.minimum(u, 0), 1e-300)
+        return np.where(touching & meets, np.maximum(parting, target), target), spare
+
+    def _tamed(self, velocity, pushes, before, calmly, contacts, lost, spare) -> np.ndarray:
+        """Impulses (m, 3) of a bounce, made less where they add energy; `velocity` is changed with them.
+
+        before  (n, 6) velocities without them; calmly(velocity) changes velocities and gives impulses if none bounces
+        lost    (n,) energy [J] that the bodies have lost on the way, which they may gain again
+        spare   (m,) what each contact may add besides, by its impulse [m/s]
+        """
+        group, u = groups(contacts, len(self.masses)), _relative(before, contacts)
+        own = group[contacts.first]
+        allowed = np.bincount(group, lost)
+        allowed += np.bincount(own, spare * np.sum(contacts.normal * pushes, axis=1), len(allowed))
+        bouncing = pushes, _relative(velocity, contacts)
+        if np.all(np.bincount(own, given(pushes, u, bouncing[1]), len(allowed)) <= allowed):
+            return pushes
+        calm = calmly(before)
+        part = admissible(own, allowed, u, (calm, _relative(before, contacts)), bouncing)
+        velocity[:] = before + part[group, None] * (velocity - before)
+        return calm + part[own, None] * (pushes - calm)
 
 
 def _parts(obstacle) -> list[Obstacle]:
@@ -283,9 +335,14 @@ def _shifted(body, move) -> Body:
 
 def _speeds(velocity, contacts) -> np.ndarray:
     """n·u [m/s] at contacts, (m,)."""
+    return np.sum(contacts.normal * _relative(velocity, contacts), axis=1)
+
+
+def _relative(velocity, contacts) -> np.ndarray:
+    """u [m/s] at contacts, (m, 3): the velocity of the first body against the second, or an obstacle's surface."""
     V, U = velocity[contacts.first], np.where((contacts.second >= 0)[:, None], velocity[contacts.second], 0)
     u = V[:, :3] - U[:, :3] + cross(V[:, 3:], contacts.arms[0]) - cross(U[:, 3:], contacts.arms[1])
-    return np.sum(contacts.normal * (u - contacts.carried), axis=1)
+    return u - contacts.carried
 
 
 def _totals(pushes, contacts, n) -> np.ndarray:

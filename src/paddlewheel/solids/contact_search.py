@@ -45,6 +45,10 @@ class Surfaces(NamedTuple):
     inward: np.ndarray
     near: np.ndarray
 
+    def points_of(self, n: int) -> np.ndarray:
+        """Those of body n, (k, 3) [m]."""
+        return self.points[self.start[n] : self.start[n + 1]]
+
 
 class Search:
     """Finds contacts of bodies with these shapes; their surface points are about `spacing` [m] apart."""
@@ -70,6 +74,19 @@ class Search:
         p, inward = surfaces.points[sample], surfaces.inward[sample]
         p, gap, normal = walked(things, surfaces, pairs, which, p, inward, corner, depth)
         return manifolds(things, surfaces, pairs, which, p, corner, gap, normal, self.planar, dt)
+
+    def thickness(self, n: int, most: float) -> float:
+        """How thick body n is across its surface [m], in the median; at most `most`.
+
+        A way s inward from the surface, a wall of the thickness t has the distance  s − t  if it ends within 2 s, and
+        −s if not. Edges and corners do not count, if there is anything else.
+        """
+        surfaces, own = self.surfaces, slice(self.surfaces.start[n], self.surfaces.start[n + 1])
+        smooth = surfaces.sharp[own] == 0
+        smooth |= not smooth.any()
+        way = 0.5 * most
+        inside = surfaces.points[own][smooth] + way * surfaces.inward[own][smooth]
+        return float(np.median(way - self._shapes[n].distance(inside)))
 
     def things(self, bodies, obstacles, velocity) -> Things:
         """Bodies and obstacles alike, as they are now."""
