@@ -60,6 +60,16 @@ def bodies(options) -> int:
     return 0
 
 
+def walls(options) -> int:
+    """Time the pressure solve of liquid that may leave walls, beside the linear one."""
+    _check_writable(options.json)
+    result = benchmark.walls(options.cells, options.steps, progress)
+    _tell([benchmark.walls_table(result)], benchmark.walls_summary(result))
+    if options.json is not None:
+        _write_json(options.json, result)
+    return 0
+
+
 def startup(options) -> int:
     """Time the first use after an install, and the next process."""
     _check_writable(options.json)
