@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from paddlewheel import benchmark
 from paddlewheel.benchmark.steps import _growth
 from paddlewheel.commands import bench
 from paddlewheel.commands.estimate import particle_count
+from paddlewheel.gallery import separation
 from paddlewheel.output import picture
 from paddlewheel.physics.pressure import assemble
 from paddlewheel.run import Simulation
@@ -216,7 +218,7 @@ def test_bodies_are_told(bodies):
 
 @pytest.fixture(scope="module")
 def walls():
-    return benchmark.walls([24], steps=16)
+    return benchmark.walls(partial(separation.scene, dimensions=3), [24], steps=16)
 
 
 def test_rows_of_walls_hold_together(walls):

@@ -7,31 +7,34 @@ from rich import box
 from rich.table import Table
 
 from paddlewheel.benchmark.machine import checked_cells, in_process, load, machine, remarks, triad_bandwidth
-from paddlewheel.gallery import separation
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.physics.pressure import project
 from paddlewheel.run import Simulation
+from paddlewheel.scene import Scene
 from paddlewheel.step import Stepper
 
 WALL_CELLS = (64, 128)
 WALL_STEPS = 30
-BEGIN = 0.06  # s: as the ball meets the wall
+BEGIN = 0.06  # s: as the ball of the gallery's `separation` meets the wall
 WAYS = ("linear", "warm", "cold")
 _REPETITIONS = 2  # of each way; the faster one counts
 
 
 def walls(
-    cells: Iterable[int] = WALL_CELLS, steps: int = WALL_STEPS, progress: Callable[[list], Iterable] = iter
+    scene: Callable[[int], Scene],
+    cells: Iterable[int] = WALL_CELLS,
+    steps: int = WALL_STEPS,
+    progress: Callable[[list], Iterable] = iter,
 ) -> dict:
-    """Run the scene on every grid, each in its own process, and gather what docs/benchmarks.md describes."""
+    """Run a scene on every grid, each in its own process, and gather what docs/benchmarks.md describes."""
     before = load()
-    rows = [in_process(run_walls, n, steps, name=f"walls {n}³") for n in progress(list(checked_cells(cells)))]
+    rows = [in_process(run_walls, scene, n, steps, name=f"walls {n}³") for n in progress(list(checked_cells(cells)))]
     return {"benchmark": "walls", "machine": machine(rows, before), "rows": rows}
 
 
-def run_walls(cells: int, steps: int = WALL_STEPS) -> dict:
-    """One row: steps from when the ball meets the wall, in each of which the pressure is found in all three ways."""
-    simulation = Simulation(separation.scene(cells, dimensions=3))
+def run_walls(scene: Callable[[int], Scene], cells: int, steps: int = WALL_STEPS) -> dict:
+    """One row: steps from when the liquid meets the wall, in each of which the pressure is found in all three ways."""
+    simulation = Simulation(scene(cells))
     while simulation.time < BEGIN:
         simulation.step()
     stepper = _Compared(simulation.scene)
