@@ -154,6 +154,18 @@ def test_is_the_linear_solution_where_that_is_not_negative():
     assert np.array_equal(p, exact)
 
 
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+def test_too_few_iterations_are_said_to_be_too_few(iterations):
+    """Failure is a value, and even then no pressure is negative where it must not be."""
+    system = assemble(*zoo.build("booleans", 0))
+    bounded = some_cells(system, 0.4)
+    p, info = Bounded(system, bounded).solve(iterations=iterations)
+    assert not info.converged
+    assert info.iterations == iterations
+    assert p[bounded].min() >= 0.0
+    assert info.residual >= complementarity(system, bounded, p) * (1 - 1e-6)
+
+
 def test_a_wrong_guess_costs_iterations_only():
     system = assemble(*zoo.build("booleans", 0))
     bounded = some_cells(system, 0.4)

@@ -259,8 +259,9 @@ class _Search:
                 break
             else:
                 starts += 1
+        self._put(np.where(self._bound, np.maximum(self._values(), 0.0), self._values()))  # if there was no time to end
         self._begin()
-        residual = max(descent.left, self._pulled()) / largest
+        residual = float(max(descent.left, self._pulled())) / largest
         converged = bool(residual <= self._tolerance)
         return SolveInfo(self._name, unknowns, self._count, residual, time.perf_counter() - began, converged)
 
