@@ -2,6 +2,7 @@
 
 vortex_box   the vortex of B07 figure 2 after two seconds, by three methods
 slope        water on a gentle slope with open areas and with voxels (R05)
+separation   B07 figure 6: a splash against a wall that holds water, and against one that it may leave
 """
 
 import sys
@@ -14,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Polygon, Rectangle
 
-from paddlewheel.gallery import slope, vortex_box
+from paddlewheel.gallery import separation, slope, vortex_box
 from paddlewheel.run import Simulation
 
 HERE = Path(__file__).parent
@@ -93,7 +94,22 @@ def _draw_ramp(axis, simulation):
         axis.contour(x, y, phi.T, levels=[0], colors=[INK], linewidths=0.8, zorder=3)
 
 
-FIGURES = {"vortex_box": draw_vortex_box, "slope": draw_slope}
+def draw_separation(frames=(3, 8, 12, 15, 18)):
+    """Particles at some frames: above with the standard condition at walls, below with separation."""
+    figure, axes = plt.subplots(2, len(frames), figsize=(2.3 * len(frames), 4.9), layout="constrained")
+    for row, (wall_separation, name) in zip(axes, ((False, "held by walls"), (True, "free to leave")), strict=True):
+        simulation = Simulation(separation.scene(cells=96, wall_separation=wall_separation))
+        for axis, number in zip(row, frames, strict=True):
+            for _ in simulation.run(number - round(simulation.time * simulation.scene.fps)):
+                pass
+            position = simulation.state.particles.position
+            axis.scatter(position[:, 0], position[:, 1], s=1.2, color=WATER, lw=0)
+            axis.set_title(f"{name}, {simulation.time:.2f} s", fontsize=9)
+            axis.set(aspect="equal", xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
+    return figure
+
+
+FIGURES = {"vortex_box": draw_vortex_box, "slope": draw_slope, "separation": draw_separation}
 
 
 def main(names):

@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from paddlewheel import benchmark
 from paddlewheel.benchmark.steps import _growth
 from paddlewheel.commands import bench
 from paddlewheel.commands.estimate import particle_count
+from paddlewheel.gallery import separation
 from paddlewheel.output import picture
 from paddlewheel.physics.pressure import assemble
 from paddlewheel.run import Simulation
@@ -212,3 +214,27 @@ def test_bodies_are_told(bodies):
     text = console.export_text()
     assert "…" not in text
     assert "beside none" in text
+
+
+@pytest.fixture(scope="module")
+def walls():
+    return benchmark.walls(partial(separation.scene, dimensions=3), [24], steps=16)
+
+
+def test_rows_of_walls_hold_together(walls):
+    (row,) = walls["rows"]
+    assert row["loose"] > 0  # else nothing is compared
+    assert 0 < row["residual"] <= 1e-6
+    for way in ("linear", "warm", "cold"):
+        assert row["iterations"][way] > 0
+        assert row["seconds"][way] > 0
+    assert row["over_linear"]["warm"]["seconds"] <= row["over_linear"]["warm"]["seconds_most"]
+
+
+def test_walls_are_told(walls):
+    assert json.loads(json.dumps(walls)) == walls
+    console = Console(file=open(os.devnull, "w"), record=True, width=120)  # noqa: SIM115
+    console.print(benchmark.walls_table(walls), *benchmark.walls_summary(walls))
+    text = console.export_text()
+    assert "…" not in text
+    assert "24³" in text

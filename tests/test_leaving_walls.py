@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from paddlewheel.gallery import separation
+from paddlewheel.one_step import first_step
 from paddlewheel.run import Simulation
 from paddlewheel.scene import Liquid, Method, RigidBody, Scene, Solid
 from paddlewheel.solids.pose import Pose
@@ -44,6 +45,14 @@ def test_water_falls_from_a_ceiling_as_a_block(dimensions, advection):
     assert simulation.state.particles.velocity[:, 1] == pytest.approx(np.full(len(y), -G * t), rel=0.02)
     assert fallen(simulation, start) == pytest.approx(0.5 * G * (t**2 - 0.02**2), rel=0.02)
     assert np.ptp(y) == pytest.approx(thick, abs=0.3 * simulation.scene.grid.h)
+
+
+def test_the_first_step_of_a_scene_has_no_suction_either():
+    step = first_step(slab(), dt=0.01)
+    assert np.abs(step.projection.pressure).max() < 1e-5 * 1000 * G * 0.25
+    assert step.projection.loose.any()
+    assert step.fastest == pytest.approx(0.01 * G)
+    assert first_step(replace(slab(), method=Method()), dt=0.01).fastest < 1e-5
 
 
 @pytest.mark.parametrize("walls", ["sticky", "sponge"])

@@ -105,7 +105,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 _COMMANDS = ("run", "render", "gallery", "check", "first-step", "bench")
-_BENCHMARKS = ("pressure", "liquid", "bodies", "startup")
+_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "startup")
 
 
 def _checked_names(arguments: list[str]) -> list[str]:
@@ -250,6 +250,7 @@ def _add_bench(commands) -> None:
 
     _add_liquid(kinds)
     _add_bodies(kinds)
+    _add_walls(kinds)
 
     start = kinds.add_parser(
         "startup",
@@ -320,3 +321,28 @@ def _add_bodies(kinds) -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.set_defaults(command=bench.bodies)
+
+
+def _add_walls(kinds) -> None:
+    parser = kinds.add_parser(
+        "walls",
+        help="the pressure solve of liquid that may leave walls, beside the linear one",
+        description="Find the pressure in every step of a splash against a wall three ways: with walls that hold\n"
+        "liquid; with p ≥ 0 at walls, from the last step's pressure; and the same from none.\n"
+        "docs/benchmarks.md says how it is measured.",
+        epilog="""examples:
+  paddlewheel bench walls --json walls.json
+  paddlewheel bench walls --cells 64 --steps 20          the smaller grid only: seconds""",
+    )
+    parser.add_argument(
+        "--cells",
+        type=_cells,
+        default=benchmark.WALL_CELLS,
+        metavar="N,N,…",
+        help=f"along each side of the cube (default: {','.join(map(str, benchmark.WALL_CELLS))})",
+    )
+    parser.add_argument(
+        "--steps", type=int, default=benchmark.WALL_STEPS, metavar="N", help="that are timed (default: %(default)d)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.set_defaults(command=bench.walls)

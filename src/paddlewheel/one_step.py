@@ -7,6 +7,7 @@ import numpy as np
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.measure import liquid_distance, measure
 from paddlewheel.physics.pressure import Projection, project
+from paddlewheel.physics.separation import touching
 from paddlewheel.scene import Liquid, RigidBody, Scene, labelled, refuse_viscosity, velocity_at
 from paddlewheel.types import Boundary, Faces
 
@@ -48,8 +49,9 @@ def first_step(scene: Scene, dt: float | None = None) -> FirstStep:
     phi = extend_into_solids(liquid_distance(grid, scene.items), boundary.phi, grid.h)
     velocity = _pulled(_initial_velocity(scene), scene.gravity, dt)
     projection = project(
-        grid, velocity, phi, boundary, dt, density=scene.density, solver=method.solver, tolerance=method.tolerance
-    )
+        grid, velocity, phi, boundary, dt, density=scene.density, solver=method.solver, tolerance=method.tolerance,
+        separating=touching(boundary) if method.wall_separation else None,
+    )  # fmt: skip
     return FirstStep(scene, boundary, phi, dt, projection)
 
 

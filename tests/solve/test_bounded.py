@@ -32,9 +32,9 @@ def tank(shape=(6, 5, 4), seed=0, held=True, rows=None):
     return System(coupling, extra, rhs - rhs.mean(), np.ones(shape, bool), rows)
 
 
-def random_rows(strength, terms=2, width=6, shape=(6, 5, 4), seed=2):
+def random_rows(strength, terms=2, width=6, shape=(6, 5, 4), seed=2, cells=30):
     rng = np.random.default_rng(seed)
-    cells = [np.sort(rng.choice(np.prod(shape), 30, replace=False)) for _ in range(terms)]
+    cells = [np.sort(rng.choice(np.prod(shape), cells, replace=False)) for _ in range(terms)]
     start = np.cumsum([0, *(len(c) for c in cells)])
     return Rows(start, np.concatenate(cells), strength * rng.standard_normal((start[-1], width)))
 
@@ -154,6 +154,18 @@ def test_is_the_linear_solution_where_that_is_not_negative():
     assert np.array_equal(p, exact)
 
 
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+def test_too_few_iterations_are_said_to_be_too_few(iterations):
+    """Failure is a value, and even then no pressure is negative where it must not be."""
+    system = assemble(*zoo.build("booleans", 0))
+    bounded = some_cells(system, 0.4)
+    p, info = Bounded(system, bounded).solve(iterations=iterations)
+    assert not info.converged
+    assert info.iterations == iterations
+    assert p[bounded].min() >= 0.0
+    assert info.residual >= complementarity(system, bounded, p) * (1 - 1e-6)
+
+
 def test_a_wrong_guess_costs_iterations_only():
     system = assemble(*zoo.build("booleans", 0))
     bounded = some_cells(system, 0.4)
@@ -243,3 +255,30 @@ def test_costs_little_more_than_the_linear_solve_at_any_size(cells):
     assert warm.converged
     assert cold.iterations <= 8 * linear.iterations
     assert warm.iterations <= 2 * linear.iterations
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_system_with_any_guess(seed):
+    """Small ones with and without rows, of any strength, open, closed, growing or pressed: all end, complementary."""
+    rng = np.random.default_rng(seed)
+    for _ in range(40):
+        shape = tuple(rng.integers(2, 9, 3).tolist())
+        held, with_rows, strength = rng.random() < 0.6, rng.random() < 0.8, 10 ** rng.uniform(-2, 2.5)
+        rows = (
+            random_rows(strength, int(rng.integers(1, 4)), shape=shape, seed=rng, cells=int(rng.integers(2, 9)))
+            if with_rows
+            else None
+        )
+        system = tank(shape, rng, held, rows)
+        regions = closed_regions(system)
+        if not held:
+            system = system._replace(rhs=system.rhs + rng.choice([-0.2, 0.0, 0.2]))
+        bounded = some_cells(system, rng.uniform(0.1, 1.0), rng)
+        guess = rng.random(shape) < 0.3 if rng.random() < 0.5 else None
+        prepared = Bounded(system, bounded, guess, regions=regions)
+        if regions is not None:
+            system = system._replace(rhs=prepared.consistent(system.rhs)[0])
+        p, info = prepared.solve(system.rhs, tolerance=1e-8)
+        assert info.converged
+        assert p[bounded].min(initial=0.0) >= 0.0
+        assert complementarity(system, bounded, p) <= 1.01e-8

@@ -45,6 +45,7 @@ from paddlewheel.benchmark.steps import (
     liquid_table,
     step_traffic,
 )
+from paddlewheel.benchmark.walls import WALL_CELLS, WALL_STEPS, walls, walls_summary, walls_table
 
 __all__ = [
     "CELLS",
@@ -55,6 +56,8 @@ __all__ = [
     "SPHERE_CELLS",
     "STAGES",
     "STEPS",
+    "WALL_CELLS",
+    "WALL_STEPS",
     "WARM_STEPS",
     "BodiesCase",
     "Case",
@@ -82,4 +85,7 @@ __all__ = [
     "step_traffic",
     "traffic",
     "triad_bandwidth",
+    "walls",
+    "walls_summary",
+    "walls_table",
 ]

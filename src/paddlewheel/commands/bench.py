@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from paddlewheel import benchmark
 from paddlewheel.commands.terminal import console, progress
-from paddlewheel.gallery import liquid_in_sphere
+from paddlewheel.gallery import liquid_in_sphere, separation
 from paddlewheel.output import picture
 from paddlewheel.output.cache import replace
 
@@ -55,6 +55,16 @@ def bodies(options) -> int:
     _check_writable(options.json)
     result = benchmark.rigid_bodies(cases, progress)
     _tell([benchmark.plane_table(result), benchmark.room_table(result)], benchmark.bodies_summary(result))
+    if options.json is not None:
+        _write_json(options.json, result)
+    return 0
+
+
+def walls(options) -> int:
+    """Time the pressure solve of liquid that may leave walls, beside the linear one."""
+    _check_writable(options.json)
+    result = benchmark.walls(partial(separation.scene, dimensions=3), options.cells, options.steps, progress)
+    _tell([benchmark.walls_table(result)], benchmark.walls_summary(result))
     if options.json is not None:
         _write_json(options.json, result)
     return 0

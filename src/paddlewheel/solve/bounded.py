@@ -144,10 +144,21 @@ class Bounded(Prepared):
             self._node = precondition.node.reshape(-1)[self.at]
         else:
             precondition = SOLVERS[self._solver](packed)
+        label = None
         if rows is not None and rows.count:
             rows = rows._replace(value=np.where(np.isin(rows.cell, self._bounded[held])[:, None], 0.0, rows.value))
-        self._precondition_by(precondition, rows, self._terms(rows))
+            label = self._still_closed()
+        self._precondition_by(precondition, rows, self._terms(rows, label))
         self._fine = self._coarse = held
+
+    def _still_closed(self) -> np.ndarray | None:
+        """The closed region of each cell, −1 if none: without those that held cells tie to a known value."""
+        if self._regions is None:
+            return None
+        closed = np.ones(len(self._regions.cells) + 1, np.bool_)
+        closed[self._labels()[self.choice]] = False
+        label = self._regions.label
+        return np.where(closed[label], label, np.int32(-1))
 
     def _hold_in_finest(self, changed) -> None:
         """Let the smoother leave held cells alone, and nothing pass between them and coarse levels."""
@@ -248,8 +259,9 @@ class _Search:
                 break
             else:
                 starts += 1
+        self._put(np.where(self._bound, np.maximum(self._values(), 0.0), self._values()))  # if there was no time to end
         self._begin()
-        residual = max(descent.left, self._pulled()) / largest
+        residual = float(max(descent.left, self._pulled())) / largest
         converged = bool(residual <= self._tolerance)
         return SolveInfo(self._name, unknowns, self._count, residual, time.perf_counter() - began, converged)
 

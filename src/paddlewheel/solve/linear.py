@@ -48,12 +48,14 @@ class Prepared:
             self._set_up(system.rows, terms)
         self.seconds = time.perf_counter() - began
 
-    def _terms(self, rows) -> LowRank | None:
-        """The rows of low rank in the layout, if there are any."""
+    def _terms(self, rows, label=None) -> LowRank | None:
+        """The rows of low rank in the layout, if any; label is that of the closed regions, if not their own."""
         if rows is None or not rows.count:
             return None
         regions = self._regions
-        closed = {} if regions is None else {"label": regions.label, "regions": len(regions.cells)}
+        closed = {}
+        if regions is not None:
+            closed = {"label": regions.label if label is None else label, "regions": len(regions.cells)}
         return LowRank(rows, self._packed.layout, **closed)
 
     def _set_up(self, rows, terms) -> None:
