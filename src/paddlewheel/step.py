@@ -3,13 +3,13 @@
 import math
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from paddlewheel.bodies import Bodies, Coupling
+from paddlewheel.continuation import Continuation
 from paddlewheel.grid.centroid import open_centroids
-from paddlewheel.grid.extrapolate import constrain, extrapolate, lonely
+from paddlewheel.grid.extrapolate import extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.grid.window import Window, window_around
 from paddlewheel.hand import Hands
@@ -27,7 +27,7 @@ from paddlewheel.physics.seeding import (
     reseed,
     volume_seen,
 )
-from paddlewheel.physics.separation import around, keep_leaving, touching
+from paddlewheel.physics.separation import around, touching
 from paddlewheel.physics.surface import FAR, liquid_volume, surface_distance
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
 from paddlewheel.scene import (
@@ -48,8 +48,6 @@ MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
 FREE = 0.75  # part of gravity's acceleration above which liquid begins to count as falling freely
 FULL = 0.99  # part of all room beyond which liquid has no surface: what looks like one is a lack of particles
 MARGIN = 2  # cells around the liquid that are looked at besides those whose velocity is wanted
-DEEP = 4.0  # cells in a solid, at which no particle looks for its velocity any more
-HARDLY_OPEN = 0.1  # w of a face whose velocity no particle should get: it is that of a nozzle
 
 
 class Stepper:
@@ -61,10 +59,10 @@ class Stepper:
         self.sources = Sources(scene)
         self.bodies = Bodies(scene, self.solids.masses, self.solids.body_shapes)
         self.hands = Hands(scene, self.solids.masses)
+        self.beyond = Continuation(scene.grid.h, scene.method.cfl, self.solids.moving)
         self.per_cell = self.sources.per_cell
         self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
         self._looked_at: tuple[Boundary, Window, Boundary, tuple[np.ndarray, float]] | None = None
-        self._walls: Boundary | None = None
         self._touching: tuple[np.ndarray, np.ndarray] | None = None
 
     def check(self) -> None:
@@ -85,7 +83,7 @@ class Stepper:
         old, _ = extrapolate(*_from_particles(window.grid, particles, first), 2)
         # solids may move already
         projection, _, bodies, boundary, _ = self._projected(window, old, phi, boundary, bodies, 0.0, 1.0)
-        velocity = self._settled(projection.velocity, self._believed(projection, boundary), boundary, window)
+        velocity = self._continued(projection.velocity, self.beyond.known(projection, boundary), boundary, window)
         if bodies:  # they gave the liquid of their momentum, and must not do so again
             particles = to_particles(window.grid, particles, velocity, old, 1.0)
         return self._state(window, 0.0, 0, velocity, None, phi, particles, None, bodies, {})
@@ -178,8 +176,8 @@ class Stepper:
         clock.stop("report")
 
         pressure, spread = projection.pressure, projection.spread
-        known = self._believed(projection, boundary)
-        velocity = self._settled(projection.velocity, known, boundary, window)
+        known = self.beyond.known(projection, boundary)
+        velocity = self._continued(projection.velocity, known, boundary, window)
         del projection  # and the velocities it has
         clock.stop("extrapolate")
 
@@ -193,7 +191,7 @@ class Stepper:
         del crowding
         shift, spread_info = self._spread(spread, excess, falling, known, boundary)
         del spread, excess  # and the matrix
-        shift = self._limited(grid, shift, known, boundary)
+        shift = self.beyond.shift(shift, known, boundary)
         if reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number):
             self.solids.push_out(particles.position, solids, now, bodies)
         clock.stop("density")
@@ -209,7 +207,7 @@ class Stepper:
 
     def _window(self, particles, boundary) -> tuple[Window, Boundary, tuple[np.ndarray, float]]:
         """The part of the domain that has to be looked at, and the boundary and the open volume in it; see `_seen`."""
-        window = window_around(self.grid, particles.position, self._layers + MARGIN, boundary)
+        window = window_around(self.grid, particles.position, self.beyond.layers + MARGIN, boundary)
         if self._looked_at is None or self._looked_at[0] is not boundary or self._looked_at[1] != window:
             self._looked_at = None  # its memory is free first
             part, (seen, room) = window.boundary(boundary, self.solids.moving), self._seen(boundary)
@@ -226,11 +224,6 @@ class Stepper:
             grid.zeros_faces() if shift is None else window.on_faces(shift),
             bodies, contacts, window.within,
         )  # fmt: skip
-
-    @property
-    def _layers(self) -> int:
-        """Cells beyond the liquid in which a step needs to know the velocity."""
-        return math.ceil(self.scene.method.cfl) + 2
 
     def _threads(self, particles):
         """As many threads as a step of this size is worth."""
@@ -257,7 +250,7 @@ class Stepper:
         per_cell, (seen, room) = self.per_cell, seen
         counted = density(grid, particles.position, first)
         if len(particles.position) > FULL * per_cell * room and counted.sum(dtype=np.float64) > FULL * per_cell * room:
-            phi = np.full(grid.shape, -DEEP * grid.h, np.float32)
+            phi = np.full(grid.shape, -FAR * grid.h, np.float32)
         else:
             phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
             enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
@@ -333,7 +326,7 @@ class Stepper:
     def _spread(self, spread, excess, falling, known, boundary) -> tuple[Faces, SolveInfo]:
         """The displacement that makes room for an excess of volume, `falling` included, and how its solve went.
 
-        All are used up.
+        No farther than particles may go. All are used up.
         """
         for a, way in falling.items():
             excess -= np.diff(boundary.open[a] * way, axis=a) * np.float32(1 / self.grid.h)
@@ -342,15 +335,16 @@ class Stepper:
         shift, info = spread(np.clip(excess, -MOST_SPREAD, MOST_SPREAD, out=excess))
         for a in list(falling):
             shift[a][:] += falling.pop(a)
-        return shift, info
-
-    def _limited(self, grid, shift, known, boundary) -> Faces:
-        """A displacement no farther than particles may go, along solids or away, and a little beyond the surface."""
-        most = np.float32(FARTHEST_SHIFT * grid.h)
+        most = np.float32(FARTHEST_SHIFT * self.grid.h)
         for s in shift:
             np.clip(s, -most, most, out=s)
-        still = self._without_slits(boundary)._replace(velocity=grid.zeros_faces())
-        return _continued(shift, known, still, 1, DEEP * grid.h)
+        return shift, info
+
+    def _continued(self, velocity, known, boundary, window) -> Faces:
+        """Velocity beyond the liquid and in solids, and that of the sources."""
+        velocity = self.beyond.velocity(velocity, known, boundary)
+        self.sources.carry(velocity, window)
+        return velocity
 
     def _separating(self, boundary) -> np.ndarray | None:
         """The cells at walls that liquid may leave, measured anew where solids move; None if the method lets it not."""
@@ -369,40 +363,6 @@ class Stepper:
             worst, _ = audit(window.grid, projection.velocity, closed, opened, density)
         return worst, energy
 
-    def _settled(self, velocity, known, boundary, window) -> Faces:
-        """Velocity continued beyond the liquid and into solids, as far as particles go in a step.
-
-        Where the surface meets an oblique wall, cells are slivers: what comes in through a w of 0.2 leaves through one
-        of 0.05, four times as fast. Seen by w that is hardly any energy, but particles see the face as a whole one.
-        """
-        if self.solids.moving:
-            velocity = _without_jets(velocity, boundary)
-        velocity = _continued(velocity, known, self._without_slits(boundary), self._layers, DEEP * self.grid.h)
-        self.sources.carry(velocity, window)
-        return velocity
-
-    def _believed(self, projection, boundary) -> "_Known":
-        """Of what a projection knows, that from which fields are continued: the open faces.
-
-        Closed ones are continued from open ones beside them. With none there, as
-        around a drop in a corner, they have only their own.
-        """
-        known, open = projection.known, self._without_slits(boundary).open
-        wide = Faces(*(k & (w > 0) for k, w in zip(known, open, strict=True)))
-        faces = (w | alone for w, alone in zip(wide, lonely(known, wide), strict=True))
-        return _Known(Faces(*faces), projection.loose, projection.attached)
-
-    def _without_slits(self, boundary) -> Boundary:
-        """The boundary with faces closed that are hardly open, made anew where solids move."""
-        if self._walls is None or self._walls.phi is not boundary.phi:
-            slits = [(w > 0) & (w <= HARDLY_OPEN) for w in boundary.open]
-            open = (
-                np.where(slit, np.float32(0), w) if slit.any() else w
-                for w, slit in zip(boundary.open, slits, strict=True)
-            )
-            self._walls = boundary._replace(open=Faces(*open))
-        return self._walls
-
     def _centroids(self, boundary):
         return open_centroids(boundary.phi) if self.scene.method.interpolation == "open-centroid" else None
 
@@ -419,19 +379,6 @@ class Stepper:
         return " or ".join(["solids moved in or out"] * (self.solids.moving or not poured) + poured)
 
 
-class _Known(NamedTuple):
-    """Where fields are known, to be continued from there, and at which cells they may lead out of walls.
-
-    faces     bool
-    loose     cells of liquid that leaves its wall, and
-    attached  cells of liquid that does not, bool; None if none may
-    """
-
-    faces: Faces
-    loose: np.ndarray | None
-    attached: np.ndarray | None
-
-
 class _Clock:
     """Seconds of each stage, by their names."""
 
@@ -444,30 +391,6 @@ class _Clock:
         now = time.perf_counter()
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now
-
-
-def _continued(field, known, walls, layers, deepest) -> Faces:
-    """A field on faces, known on some of them, in layers beyond those, and along walls so deep in them [m], or out."""
-    field, reached = extrapolate(field, known.faces, layers)
-    along = constrain(field, walls, reached, deepest)
-    if known.loose is not None:
-        keep_leaving(along, field, walls, known.loose, known.attached)
-    return along
-
-
-def _without_jets(velocity, boundary) -> Faces:
-    """The velocity, the less its own and the more the solids' on faces that are hardly open, the less they are.
-
-    What a body presses out of the last bit of room before a wall is as fast as that is narrow.
-    """
-    result = []
-    for u, w, carried in zip(velocity, boundary.open, boundary.velocity, strict=True):
-        slit = (w > 0) & (w < HARDLY_OPEN)
-        if slit.any():
-            u = u.copy()
-            u[slit] = carried[slit] + (u[slit] - carried[slit]) * w[slit] / np.float32(HARDLY_OPEN)
-        result.append(u)
-    return Faces(*result)
 
 
 def _joined(flow, shift, dt, within) -> Faces:

@@ -75,19 +75,19 @@ class _Compared(Stepper):
         super().__init__(scene)
         self.found, self.residuals, self.unknowns, self.loose = [], [], 0, 0
 
-    def _projected(self, velocity, phi, boundary, bodies, time, dt, start=None, **rest):
+    def _projected(self, window, velocity, phi, boundary, bodies, time, dt, start=None, **rest):
         bound = self._separating(boundary)
         ways = [(None, start), (bound, start), (bound, None)]
         found = []
         for separating, begin in ways:
             infos = [
-                project(self.grid, velocity, phi, boundary, dt, separating=separating, start=begin).info
+                project(window.grid, velocity, phi, boundary, dt, separating=separating, start=begin).info
                 for _ in range(_REPETITIONS)
             ]
             found.append((infos[0].iterations, min(info.seconds for info in infos)))
             self.residuals += [infos[0].residual] if separating is not None else []
         self.found.append(found)
-        coupling = super()._projected(velocity, phi, boundary, bodies, time, dt, start=start, **rest)
+        coupling = super()._projected(window, velocity, phi, boundary, bodies, time, dt, start=start, **rest)
         self.unknowns = coupling.projection.info.unknowns
         if coupling.projection.loose is not None:
             self.loose = max(self.loose, int(coupling.projection.loose.sum()))
