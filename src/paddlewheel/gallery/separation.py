@@ -66,7 +66,7 @@ def check(simulation: Simulation) -> dict[str, float]:
 
 
 def clinging(simulation: Simulation) -> int:
-    """Particles within a cell of the left wall, above the pool, or of the ceiling, left of where the wave comes back."""
+    """Particles within a cell of the left wall, above the pool, or of the left half of the ceiling."""
     (x, y, _), grid = simulation.state.particles.position.T, simulation.scene.grid
     wall, ceiling = (x < grid.h) & (y > ABOVE), (y > grid.size[1] - grid.h) & (x < 0.5)
     return int(np.count_nonzero(wall | ceiling))
