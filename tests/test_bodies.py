@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import paddlewheel as pw
+from paddlewheel.benchmark import rigid
 from paddlewheel.bodies import velocities
 from paddlewheel.types import State
 
@@ -49,6 +50,33 @@ def test_a_ball_bobs_about_its_draught():
     displaced = np.pi * (0.14**2 * (3 * 0.15 - 0.14)) / 3  # at the start
     level = 0.5 + 2 / 3 * np.pi * 0.15**3 - displaced
     assert mean_height(simulation, 1.5) == pytest.approx(level, abs=0.25 * H)
+
+
+def test_a_box_let_go_too_high_comes_to_its_draught():
+    """It sinks in, turns, as a square of half the density does, and bobs about where it floats, less and less."""
+    n, side, ratio = 40, 0.2, 0.5
+    box = pw.Box((0.4, 0.5, -1), (0.6, 0.5 + side, 2))
+    items = [pw.Liquid(pw.Box((0, 0, 0), (1, 0.5, 1))), pw.RigidBody(box, 1000 * ratio)]
+    method = pw.Method(advection="apic")
+    simulation = pw.Simulation(pw.Scene((1, 1, 1 / n), n, items=items, method=method))
+    heights = []
+    for frame in simulation.run(240):
+        heights.append(frame.state.bodies[0].position[1])
+    level = 0.5 + ratio * side * side  # water risen by what the box displaces
+    floating = level + side / 2 - ratio * side
+    assert np.ptp(heights[:48]) > 3 / n
+    assert np.mean(heights[-96:]) == pytest.approx(floating, abs=0.25 / n)
+    assert np.ptp(heights[-48:]) < 0.5 * np.ptp(heights[:48])
+
+
+@pytest.mark.parametrize("ratio", [10.0, 1.0, 0.1, 0.001])
+def test_bodies_take_hardly_more_iterations_than_none(ratio):
+    """Of the pressure, at the first step: 1, 8 and 64 balls in a cube of water."""
+    none = rigid.projected(32, 0, 1.0)["iterations"]
+    for count in (1, 8, 64):
+        row = rigid.projected(32, count, ratio)
+        assert row["converged"]
+        assert row["iterations"] <= none + 2
 
 
 def test_a_body_of_hardly_any_mass_is_stable():

@@ -119,10 +119,10 @@ def run_plane(cells: int, steps: int = PLANE_STEPS) -> dict:
 
 def run_room(cells: int, count: int) -> dict:
     """A row for each ratio of densities, or one without bodies."""
-    return {"rows": [_projected(cells, count, ratio) for ratio in (RATIOS if count else (1.0,))]}
+    return {"rows": [projected(cells, count, ratio) for ratio in (RATIOS if count else (1.0,))]}
 
 
-def _projected(cells, count, ratio) -> dict:
+def projected(cells: int, count: int, ratio: float) -> dict:
     """The first projection of a room: its liquid has a random velocity."""
     scene = room(cells, count, ratio)
     stepper, grid = Stepper(scene), scene.grid
