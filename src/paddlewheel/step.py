@@ -127,11 +127,14 @@ class Stepper:
         solids = self.boundary(now, bodies)
         clock.stop("solids")
 
+        carried = None
+        if self.solids.moving:
+            carried = self.solids.carried(particles.position, state.time, now, state.bodies, bodies)
         # Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
         # way through it, by the midpoint rule say, and gather. For the volume that loses the last step has made room.
         stuck = move(
             self.grid, particles.position, _joined(flow, shift, dt, state.within), solids, dt,
-            open_sides=scene.open_sides, stages=1, centroids=self._centroids(solids),
+            open_sides=scene.open_sides, stages=1, centroids=self._centroids(solids), carried=carried,
         )  # fmt: skip
         del shift
         self.solids.push_out(particles.position, solids, now, bodies)

@@ -15,6 +15,9 @@ from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.solids.table import tabulated
 from paddlewheel.types import AXES, Body, Boundary, Faces, Grid, check_memory
 
+PASSED = 0.25  # cells that a solid moves in a step for particles beside it to go in its frame
+BESIDE = 2.0  # cells from it, and what it moves besides
+
 
 class Solids:
     """The solids of a scene on a grid, measured anew for each step.
@@ -112,15 +115,51 @@ class Solids:
         """
         return push_out(self.grid, position, boundary, self._shapes(time, bodies), self.open_sides)
 
+    def carried(
+        self, position: np.ndarray, start: float, end: float, before: Sequence[Body], after: Sequence[Body]
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Particles beside solids that move by PASSED cells or more: indices, and how far those take them along [m].
+
+        position (n, 3) is at the start [s]; before and after are the rigid bodies at start and end. None if there are
+        no such solids. A particle goes with the nearest.
+        """
+        h = self.grid.h
+        nearest, way = np.full(len(position), np.inf, np.float32), None
+        for shape, to in zip(self._going(start, before), self._going(end, after), strict=True):
+            low, high = shape.bounds()
+            corners = np.stack(np.meshgrid(*np.clip([low, high], -h, np.add(self.grid.size, h)).T), axis=-1).reshape(
+                -1, 3
+            )
+            farthest = np.linalg.norm(_taken(shape, to, corners) - corners, axis=1).max()
+            if farthest < PASSED * h:
+                continue
+            way = np.zeros((len(position), 3), np.float32) if way is None else way
+            reach = farthest + BESIDE * h
+            near = np.flatnonzero(((position > low - reach) & (position < high + reach)).all(axis=1))
+            points = position[near].astype(np.float64)
+            if self.grid.is_2d:
+                points[:, 2] = 0.5 * h
+            distance = shape.distance(points)
+            mine = distance < np.minimum(reach, nearest[near])
+            near, points = near[mine], points[mine]
+            nearest[near] = distance[mine]
+            way[near] = _taken(shape, to, points) - points
+        if way is None:
+            return None
+        near = np.flatnonzero(np.isfinite(nearest))
+        return near, way[near]
+
+    def _going(self, time, bodies) -> list[Moved]:
+        """The solids that can move, where they are at a time."""
+        return [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving] + self._placed(bodies)
+
     def _placed(self, bodies) -> list[Shape]:
         """The rigid bodies where they are."""
         return [placed(*drawn, body) for drawn, body in zip(self._bodies, bodies, strict=True)]
 
     def _shapes(self, time, bodies) -> list[Shape]:
         """All solids where they are at a time."""
-        bodies = self.drawn if bodies is None else bodies
-        moving = [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving]
-        return self._still + moving + self._placed(bodies)
+        return self._still + self._going(time, self.drawn if bodies is None else bodies)
 
     def _carry(self, velocity, nearest, within, pose, box) -> None:
         """Give the faces in a box the velocity of the solid in it [m/s], where no other is nearer.
@@ -180,6 +219,11 @@ class Solids:
             low, high = (tuple(s if d == a else slice(None) for d in range(3)) for s in (slice(-1), slice(1, None)))
             nodes = nodes[low] | nodes[high]
         return nodes if others is None else nodes | others
+
+
+def _taken(shape, to, points) -> np.ndarray:
+    """Where points (n, 3) are once a shape has taken them along to another pose."""
+    return to.pose.to_world(shape.pose.to_body(points))
 
 
 def measure(grid: Grid, items, time: float = 0.0, weights: str = "area", open_sides=frozenset()) -> Boundary:

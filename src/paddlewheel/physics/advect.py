@@ -50,6 +50,7 @@ def move(
     open_sides=frozenset(),
     stages: int = 2,
     centroids: Centroids | None = None,
+    carried: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> int:
     """Carry particles at `position` [m], (n, 3) float32, with the flow for dt [s], in place.
 
@@ -59,6 +60,11 @@ def move(
     the end. Returns how many are still inside, those deeper than DEEPEST cells
     or wedged in. With `centroids` the velocity's samples are at the centroids
     of the open parts of faces (R05). In 2-D z is the middle of the slab.
+
+    The boundary is that at the end of the step. A solid that moves by cells in it
+    may by then have passed a particle altogether. So those beside one, `carried` =
+    their indices and how far (m, 3) [m] it would take them along, go in its frame:
+    there it stands still, and so about does the flow around it.
     """
     if position.dtype != np.float32 or position.ndim != 2 or position.shape[1] != 3 or not position.flags.c_contiguous:
         raise ValueError(f"position is {position.dtype} of shape {position.shape}, expected contiguous float32 (n, 3)")
@@ -71,7 +77,15 @@ def move(
     counts = np.zeros((-(-len(position) // _CHUNK), 2), np.int64)
     spread = next(n for n in range(int(0.618 * len(counts)), len(counts) + 2) if math.gcd(n, len(counts)) == 1)
     phi = np.require(boundary.phi, np.float32, "CAW")
+    with_solids = None if carried is None else position[carried[0]]
     _move(position, counts, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, spread)
+    if carried is not None and len(with_solids):
+        position[carried[0]] = with_solids  # once more, from where they were
+        lost = np.zeros((-(-len(with_solids) // _BLOCK), 2), np.int64)
+        way = np.ascontiguousarray(carried[1], np.float32)
+        _move_along(with_solids, way, lost, _flat(velocity), phi, grid.h, dt / grid.h, low, high)
+        position[carried[0]] = with_solids
+        counts = np.concatenate([counts, lost])
     inside, astray = counts.sum(axis=0).tolist()
     if astray:
         raise ValueError(f"{astray} of {len(position)} particles have no finite position or velocity")
@@ -153,6 +167,47 @@ def _move(position, counts, flat, phi, h, scale, stages, low, high, spread):
                     rows[_SCALE, m] = scale * path[_SHARE, m]
                     for a in range(3):
                         rows[_START + a, m] = path[a, m]
+
+
+@kernel
+def _move_along(position, way, counts, flat, phi, h, scale, low, high):
+    """Particles beside solids that go a `way` in the step, in strides, with the flow as it is seen from them."""
+    for chunk in prange(len(counts)):
+        rows, index = np.empty((_ROWS, _BLOCK), np.float32), np.empty((_INDICES, _BLOCK), np.int32)
+        path, who = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64)
+        start = np.int64(chunk) * _BLOCK
+        block, along = position[start : start + _BLOCK], way[start : start + _BLOCK]
+        n, strides = _set_out(block, along, path, who, phi, h), 0
+        while n > 0:
+            strides += 1
+            for m in range(n):
+                reach = max(_STRIDE, path[_DISTANCE, m])
+                path[_SHARE, m] = min(path[_LEFT, m], reach / max(path[_SPEED, m], 1e-9))
+                rows[_SCALE, m] = scale * path[_SHARE, m]
+                for a in range(3):
+                    rows[_START + a, m] = path[a, m] - along[who[m], a] / h
+            _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), 1)
+            for m in range(n):
+                for a in range(3):
+                    rows[_GONE + a, m] -= path[_SHARE, m] * along[who[m], a] / h
+            n, lost = _march(block, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
+            counts[chunk, 0] += lost
+
+
+@kernel(parallel=False)
+def _set_out(position, way, path, who, phi, h):
+    """Put all particles on the list `who`, where the solid takes them; if that is in another, where they are."""
+    for p in range(len(position)):
+        for a in range(3):
+            path[a, p] = (np.float64(position[p, a]) + way[p, a]) / h
+        path[_DISTANCE, p] = node_value(phi, path[0, p], path[1, p], path[2, p]) / h
+        if path[_DISTANCE, p] < 0.0:
+            for a in range(3):
+                way[p, a] = 0.0
+                path[a, p] = position[p, a] / h
+            path[_DISTANCE, p] = node_value(phi, path[0, p], path[1, p], path[2, p]) / h
+        path[_LEFT, p], path[_SPEED, p], who[p] = 1.0, 4.0 * _STRIDE, p
+    return len(position)
 
 
 @kernel(parallel=False)
