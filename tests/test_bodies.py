@@ -325,3 +325,43 @@ def test_a_body_gives_of_its_momentum_once(advection):
     for _ in range(4):
         assert simulation.state.bodies[0].velocity[0] == pytest.approx(0.75, rel=0.03)
         simulation.step(1e-5)
+
+
+@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian"])
+def test_nothing_kicks_a_light_disc_that_rises(advection):
+    """No air opens beside it, and no more than its weight and the water's push act on it."""
+    disc = pw.Cylinder((0.5, 0.15, -1), (0.5, 0.15, 2), 0.07)
+    water = pw.Liquid(pw.Box((0, 0, 0), (1, 0.7, 1)))
+    method = pw.Method(advection=advection)
+    scene = pw.Scene((1, 1, 1 / 64), (64, 64, 1), items=[water, pw.RigidBody(disc, 100.0)], method=method)
+    simulation, before = pw.Simulation(scene), np.zeros(3)
+    centers = scene.grid.cell_points()[..., :2]
+    while simulation.state.bodies[0].position[1] < 0.4:
+        report = simulation.step()
+        (body,) = simulation.state.bodies
+        assert np.linalg.norm(body.velocity - before) < 1.2 * 9.81 * report.dt
+        beside = np.abs(np.linalg.norm(centers - body.position[:2], axis=-1) - 0.1) < 0.03
+        assert simulation.state.phi[beside].max() < 0
+        assert simulation.state.pressure.max() < 1.3 * 1000 * 9.81 * 0.7
+        before = body.velocity.copy()
+    assert abs(body.position[0] - 0.5) < 0.1 * (body.position[1] - 0.15)
+
+
+@pytest.mark.parametrize("cells", [3, 5])
+def test_a_cup_and_its_water_in_flight_stay_together(cells):
+    """Both move at one velocity without gravity, five cells in a step."""
+    h, speed = 1 / 64, 2.0
+    wall = cells * h
+    cup = pw.Box((0.2 - wall, 0.4 - wall, -1), (0.4 + wall, 0.7, 2)) - pw.Box((0.2, 0.4, -2), (0.4, 0.9, 3))
+    items = [
+        pw.Liquid(pw.Box((0.2, 0.4, 0), (0.4, 0.55, 1)), velocity=(speed, 0, 0)),
+        pw.RigidBody(cup, density=3000.0, velocity=(speed, 0, 0)),
+    ]
+    method = pw.Method(cfl=5.0)
+    simulation = pw.Simulation(pw.Scene((1, 1, h), (64, 64, 1), gravity=(0, 0, 0), items=items, method=method))
+    while simulation.time < 0.2:
+        simulation.step()
+    x, y, _ = simulation.state.particles.position.T
+    low = 0.2 + speed * simulation.time
+    out = (x < low - 0.1 * h) | (x > low + 0.2 + 0.1 * h) | (y < 0.4 - 0.1 * h)
+    assert np.count_nonzero(out) <= 0.005 * len(x)

@@ -426,3 +426,15 @@ def test_a_velocity_that_fits_only_the_first_points_is_named(kind, wrong):
     item = kind(Box((0.2, 0.2, -1), (0.6, 0.6, 1)), velocity=lambda p: p if len(p) == 64 else wrong(p))
     with pytest.raises(ValueError, match=rf"items\[0\] {kind.__name__}\(Box\): velocity"):
         Simulation(scene(2, "flip", [item], 8))
+
+
+@advections
+@pytest.mark.parametrize("thickness", [1.5, 2.5, 4.0])
+def test_no_water_passes_through_a_piston(advection, thickness):
+    """It goes two cells in a step, and pushes all before it."""
+    h = 1 / 64
+    piston = Solid(Box((0.1, -1, -1), (0.1 + thickness * h, 2, 2)), motion=lambda t: Pose((2 * t, 0, 0)))
+    items = [piston, Liquid(Box((0.1 + thickness * h, 0, 0), (1, 0.4, 1)))]
+    simulation = Simulation(scene(2, advection, items, cells=64))
+    simulation.advance(0.2)
+    assert simulation.state.particles.position[:, 0].min() > 0.1 + 2 * 0.2 + (thickness - 0.1) * h

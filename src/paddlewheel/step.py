@@ -19,6 +19,7 @@ from paddlewheel.measure import Solids
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.deform import rates, straight_loss
+from paddlewheel.physics.pockets import fill_pockets
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.physics.seeding import (
     density_error,
@@ -258,6 +259,8 @@ class Stepper:
             phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
             enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
         phi = extend_into_solids(phi, boundary.phi, grid.h)
+        if not self.scene.method.wall_separation:  # else gaps at walls may be
+            fill_pockets(phi, boundary.open, grid.h)
         enclose_strays(phi, first, boundary.open, grid.h)
         return phi, density_error(counted, seen, phi, grid.h, per_cell=per_cell)
 
