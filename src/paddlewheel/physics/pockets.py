@@ -17,11 +17,11 @@ __all__ = ["fill_pockets"]
 LARGEST, LARGEST_2D = 64, 32  # cells of a pocket
 DEPTH = 0.5  # cells below the surface that its centres then are
 
-_ENDLESS = 1 << 40  # cells of a pocket that is none, because it reaches an open side
-
 
 def fill_pockets(phi: np.ndarray, open: Faces, h: float) -> int:
-    """Make small pockets of air that liquid encloses liquid: φ [m] at centres becomes −DEPTH h, in place; how many.
+    """Make small pockets of air that liquid encloses liquid: φ [m] at centres becomes −DEPTH h, in place.
+
+    Returns how many runs of cells along z that were.
 
     Air are cells with φ ≥ 0 and an open face, w > 0. They are joined along the
     axes, whatever w is between them; a pocket has LARGEST cells at most, in 2-D
@@ -34,14 +34,11 @@ def fill_pockets(phi: np.ndarray, open: Faces, h: float) -> int:
     first = np.cumsum(counts)
     begin, end = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
     _find_runs(first, begin, end, phi, open, np.int64(1))
-    size = _pocket_sizes(first, begin, end, phi, open)
-    most = LARGEST_2D if shape[2] == 1 else LARGEST
-    small = np.flatnonzero((size > 0) & (size <= most))
-    if len(small):
-        row = np.searchsorted(first, small, "right") - 1
-        for i, j, low, high in zip(row // shape[1], row % shape[1], begin[small], end[small], strict=True):
-            phi[i, j, low:high] = np.float32(-DEPTH * h)
-    return len(small)
+    found = np.flatnonzero(_in_pocket(first, begin, end, phi, open, LARGEST_2D if shape[2] == 1 else LARGEST))
+    row = np.searchsorted(first, found, "right") - 1
+    for i, j, low, high in zip(row // shape[1], row % shape[1], begin[found], end[found], strict=True):
+        phi[i, j, low:high] = np.float32(-DEPTH * h)
+    return len(found)
 
 
 @kernel
@@ -79,11 +76,10 @@ def _is_open(open, i, j, k):
 
 
 @kernel(parallel=False)
-def _pocket_sizes(first, begin, end, phi, open):
-    """Cells of the pocket that each run is in; 0 if not at both liquid and a wall, _ENDLESS or more at an open side."""
+def _in_pocket(first, begin, end, phi, open, most):
+    """Whether each run is in a pocket."""
     nx, ny, _ = phi.shape
     parent, size = np.arange(len(begin)), np.zeros(len(begin), np.int64)
-    wet, at_wall = np.zeros(len(begin), np.bool_), np.zeros(len(begin), np.bool_)
     for i in range(nx):
         for j in range(ny):
             row = i * ny + j
@@ -91,22 +87,23 @@ def _pocket_sizes(first, begin, end, phi, open):
                 _join_rows(parent, begin, end, first[row], first[row + 1], first[row - ny], first[row - ny + 1])
             if j > 0:
                 _join_rows(parent, begin, end, first[row], first[row + 1], first[row - 1], first[row])
+    for run in range(len(begin)):
+        size[_root(parent, run)] += end[run] - begin[run]
+    wet, walled, outside = np.zeros(len(begin), np.bool_), np.zeros(len(begin), np.bool_), size > most
     for i in range(nx):
         for j in range(ny):
             for run in range(first[i * ny + j], first[i * ny + j + 1]):
                 root = _root(parent, run)
-                if size[root] < _ENDLESS:
-                    size[root] += end[run] - begin[run]
+                if not outside[root]:
                     for k in range(begin[run], end[run]):
-                        beside, walled, outside = _surroundings(phi, open, i, j, k)
-                        wet[root] |= beside
-                        at_wall[root] |= walled
-                        if outside:
-                            size[root] = _ENDLESS
-    out = np.zeros(len(begin), np.int64)
+                        found = _surroundings(phi, open, i, j, k)
+                        wet[root] |= found[0]
+                        walled[root] |= found[1]
+                        outside[root] |= found[2]
+    out = np.zeros(len(begin), np.bool_)
     for run in range(len(begin)):
         root = _root(parent, run)
-        out[run] = size[root] if wet[root] and at_wall[root] else 0
+        out[run] = wet[root] and walled[root] and not outside[root]
     return out
 
 
