@@ -85,6 +85,22 @@ def test_a_short_inflow_gives_as_much_as_a_long_one(dimensions, cells):
     assert count / (n**3 * (4 if dimensions == 2 else 8)) == pytest.approx(area * speed * dt * steps, rel=0.02)
 
 
+@advections
+def test_a_jet_from_a_wall_does_not_wait_there(advection):
+    """Into the open: all of it comes, without a warning, and none crowds where it comes in."""
+    h, speed = 1 / 96, 1.2
+    mouth = Box((0, 0.75, -1), (8 * h, 0.75 + 8 * h, 2))
+    items = [Inflow(mouth, velocity=(speed, 0, 0))]
+    simulation = Simulation(scene(2, items, cells=96, advection=advection, open_sides={"-y", "+x"}))
+    given = 0.0
+    for frame in simulation.run(16):
+        given += frame.report.inflow
+        assert not frame.report.warnings
+    assert given == pytest.approx(8 * h * h * speed * frame.time, rel=0.01)
+    x, y, _ = simulation.state.particles.position.T
+    assert np.count_nonzero((x < h) & (y > 0.75)) == pytest.approx(8 * 4, rel=0.25)
+
+
 def test_an_inflow_does_not_give_through_a_wall():
     """Its first strides end at the wall, however far a step goes."""
     wall = Solid(Box((0.65, -1, -1), (0.7, 2, 2)))

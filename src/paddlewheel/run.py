@@ -41,6 +41,8 @@ class Simulation:
         self, scene: Scene, state: State | None = None, progress: Callable[[Iterable[int]], Iterable[int]] = iter
     ):
         _check_items(scene)
+        if state is not None and not isinstance(state, State):
+            raise ValueError(f"state={state!r}: expected a State, or None; the method is a part of the scene")
         if state is not None and state.phi.shape != scene.grid.shape:
             raise ValueError(f"the state has {state.phi.shape} cells, the scene {scene.grid.shape}: expected the same")
         self.scene = scene

@@ -25,17 +25,24 @@ from paddlewheel.scene import Inflow, Outflow, Scene, labelled, velocity_at
 from paddlewheel.types import AXES, Boundary, Faces, Particles
 
 FULL = 1.1  # times the liquid that fits into the domain, beyond which no more comes in
+USUAL = (
+    0.9  # part of what an inflow should give, below which it says that there is no room: single cells crowd by chance
+)
 _MOST_STRIDES = 100  # of an inflow in a step
 
 
 class Sources:
-    """The inflows and outflows of a scene on its grid. They do not move."""
+    """The inflows and outflows of a scene on its grid. They do not move.
+
+    drains  the cells that outflows touch, bool; None if there is none
+    """
 
     def __init__(self, scene: Scene):
         self.scene, self.grid = scene, scene.grid
         self.per_cell = scene.particles_per_axis ** (2 if scene.grid.is_2d else 3)
         self._inflows = labelled(scene.items, Inflow)
         self._outflows = [item for item in scene.items if isinstance(item, Outflow)]
+        self.drains = self._touched(item.shape for item in self._outflows) if self._outflows else None
         self._phi = node_distance(self.grid, [item.shape for _, item in self._inflows]) if self._inflows else None
         self._pace = [self._crossings(name, item) for name, item in self._inflows]
         self._measured: tuple[Boundary, Boundary] | None = None
@@ -84,7 +91,7 @@ class Sources:
         for index, (name, _) in enumerate(self._inflows):
             mine = self._poured(index, dt, number * len(self._inflows) + index, outside_solids)
             free = ~self._crowded(mine.position, there.position, new.position) & (not full)
-            if not free.all():
+            if np.count_nonzero(free) < USUAL * len(free):
                 warnings.append(f"{name}: has no room: there is more liquid than fits where it gives")
             new = new.joined(mine.take(free))
         return new, warnings
@@ -164,6 +171,12 @@ class Sources:
     def _inside(self, position) -> np.ndarray:
         return ((position >= 0) & (position <= self.grid.size)).all(axis=1)
 
+    def _touched(self, shapes) -> np.ndarray:
+        """The cells that have a part of a shape in them, or nearly, bool."""
+        points = self.grid.cell_points().reshape(-1, 3)
+        near = [shape.distance(points) < self.grid.h for shape in shapes]
+        return np.any(near, axis=0).reshape(self.grid.shape)
+
     def _none(self) -> Particles:
         return Particles.at(np.empty((0, 3)), (0, 0, 0), self._affine)
 
@@ -203,13 +216,16 @@ class Sources:
     def _face_velocity(self, leaving: bool) -> tuple[Faces, Faces]:
         """The faces an inflow has a say in, and its velocity there.
 
-        leaving: at all faces it touches, and only what leaves it; else at those whose centre is inside.
+        leaving: at all faces it touches, and only what leaves it; else at those whose centre is inside, and of the
+        domain's sides at those that have a cell beside them which is: what comes through a wall does not wait there.
         """
         result = []
         for a in range(3):
             shape = self.grid.face_shape(a)
             points = self.grid.face_points(a).reshape(-1, 3)
             inside, given = np.zeros(len(points), bool), np.zeros(len(points), np.float32)
+            if not leaving:
+                points[:, a] = np.clip(points[:, a], 0.5 * self.grid.h, self.grid.size[a] - 0.5 * self.grid.h)
             for name, item in self._inflows:
                 distance = item.shape.distance(points)
                 mine = np.flatnonzero(distance < (self.grid.h if leaving else 0.0))

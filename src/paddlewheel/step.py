@@ -80,7 +80,7 @@ class Stepper:
         self.solids.push_out(particles.position, boundary, 0.0, bodies)
         window, boundary, seen = self._window(particles, boundary)
         particles, first = sorted_by_cell(window.grid, particles)
-        phi, _ = self._surface(window.grid, particles, first, boundary, seen)
+        phi, _ = self._surface(window, particles, first, boundary, seen)
         old, _ = extrapolate(*_from_particles(window.grid, particles, first), 2)
         # solids may move already
         projection, _, bodies, boundary, _ = self._projected(window, old, phi, boundary, bodies, 0.0, 1.0)
@@ -152,7 +152,7 @@ class Stepper:
         particles, first = sorted_by_cell(grid, particles)
         clock.stop("sort")
 
-        phi, crowding = self._surface(grid, particles, first, boundary, seen)
+        phi, crowding = self._surface(window, particles, first, boundary, seen)
         clock.stop("surface")
 
         if method.advection == "semi-lagrangian":
@@ -249,9 +249,9 @@ class Stepper:
         each = self.grid.h**3 / self.per_cell
         return particles, len(new.position) * each, lost * each, warnings
 
-    def _surface(self, grid, particles, first, boundary, seen) -> tuple[np.ndarray, np.ndarray]:
+    def _surface(self, window, particles, first, boundary, seen) -> tuple[np.ndarray, np.ndarray]:
         """φ [m] of the particles, extended into the solids, and the relative excess of their density."""
-        per_cell, (seen, room) = self.per_cell, seen
+        grid, drains, per_cell, (seen, room) = window.grid, self.sources.drains, self.per_cell, seen
         counted = density(grid, particles.position, first)
         if len(particles.position) > FULL * per_cell * room and counted.sum(dtype=np.float64) > FULL * per_cell * room:
             phi = np.full(grid.shape, -FAR * grid.h, np.float32)
@@ -260,7 +260,7 @@ class Stepper:
             enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
         phi = extend_into_solids(phi, boundary.phi, grid.h)
         if not self.scene.method.wall_separation:  # else gaps at walls may be
-            fill_pockets(phi, boundary.open, grid.h)
+            fill_pockets(phi, boundary.open, grid.h, None if drains is None else window.cells(drains))
         enclose_strays(phi, first, boundary.open, grid.h)
         return phi, density_error(counted, seen, phi, grid.h, per_cell=per_cell)
 

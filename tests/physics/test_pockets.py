@@ -69,6 +69,15 @@ def test_air_at_an_open_side_is_no_pocket():
     assert filled(phi, open) == 0
 
 
+def test_a_drain_is_no_pocket():
+    drains = np.zeros(CUBE.shape, bool)
+    drains[1, 6, 3] = True
+    phi = water(CUBE, ((0, 5, 2), (2, 7, 4)), ((10, 0, 0), (12, 2, 2)))
+    fill_pockets(phi, tank(CUBE), H, drains)
+    assert (phi[0:2, 5:7, 2:4] > 0).all()
+    assert (phi[10:12, 0:2, 0:2] < 0).all()
+
+
 def test_a_chamber_without_liquid_stays_empty():
     open, phi = tank(CUBE), water(CUBE, ((0, 0, 0), (3, 3, 3)))
     open.x[3, :3, :3] = open.y[:3, 3, :3] = open.z[:3, :3, 3] = 0

@@ -18,23 +18,25 @@ LARGEST, LARGEST_2D = 64, 32  # cells of a pocket
 DEPTH = 0.5  # cells below the surface that its centres then are
 
 
-def fill_pockets(phi: np.ndarray, open: Faces, h: float) -> int:
+def fill_pockets(phi: np.ndarray, open: Faces, h: float, drains: np.ndarray | None = None) -> int:
     """Make small pockets of air that liquid encloses liquid: φ [m] at centres becomes −DEPTH h, in place.
 
     Returns how many runs of cells along z that were.
 
     Air are cells with φ ≥ 0 and an open face, w > 0. They are joined along the
     axes, whatever w is between them; a pocket has LARGEST cells at most, in 2-D
-    LARGEST_2D, liquid and a wall beside it, and is at no open side.
+    LARGEST_2D, liquid and a wall beside it, and is at no open side, nor in a cell of `drains`, bool.
     """
     shape = phi.shape
+    drains = np.zeros((0, 0, 0), np.bool_) if drains is None else drains
     counts = np.zeros(shape[0] * shape[1] + 1, np.int64)
     none = np.empty(0, np.int32)
     _find_runs(counts[1:], none, none, phi, open, np.int64(0))
     first = np.cumsum(counts)
     begin, end = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
     _find_runs(first, begin, end, phi, open, np.int64(1))
-    found = np.flatnonzero(_in_pocket(first, begin, end, phi, open, LARGEST_2D if shape[2] == 1 else LARGEST))
+    most = LARGEST_2D if shape[2] == 1 else LARGEST
+    found = np.flatnonzero(_in_pocket(first, begin, end, phi, open, drains, most))
     row = np.searchsorted(first, found, "right") - 1
     for i, j, low, high in zip(row // shape[1], row % shape[1], begin[found], end[found], strict=True):
         phi[i, j, low:high] = np.float32(-DEPTH * h)
@@ -76,7 +78,7 @@ def _is_open(open, i, j, k):
 
 
 @kernel(parallel=False)
-def _in_pocket(first, begin, end, phi, open, most):
+def _in_pocket(first, begin, end, phi, open, drains, most):
     """Whether each run is in a pocket."""
     nx, ny, _ = phi.shape
     parent, size = np.arange(len(begin)), np.zeros(len(begin), np.int64)
@@ -99,7 +101,7 @@ def _in_pocket(first, begin, end, phi, open, most):
                         found = _surroundings(phi, open, i, j, k)
                         wet[root] |= found[0]
                         walled[root] |= found[1]
-                        outside[root] |= found[2]
+                        outside[root] |= found[2] or (len(drains) > 0 and drains[i, j, k])
     out = np.zeros(len(begin), np.bool_)
     for run in range(len(begin)):
         root = _root(parent, run)
