@@ -28,10 +28,20 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.grid.cells import open_cells
-from paddlewheel.grid.sample import face_value, node_value
+from paddlewheel.grid.framed import (
+    fetch,
+    fetch_range,
+    find,
+    framed,
+    inner,
+    locate,
+    sample_before,
+    value_of_known,
+)
+from paddlewheel.grid.sample import node_value
 from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.types import AXES, SIDES, Boundary, Faces, Grid
+from paddlewheel.types import SIDES, Boundary, Faces, Grid
 
 __all__ = ["SCHEMES", "carried", "carried_faces"]
 
@@ -39,13 +49,16 @@ SCHEMES = ("semi-lagrangian", "maccormack")
 _STRIDE = 0.25  # cells a path goes at a time beside a solid, at least
 _HAIR = 1e-3  # cells a path keeps from a solid; in a wall one cell thick φ may be 0 throughout
 _ROUND = 0.5 * np.sqrt(3.0)  # cells from a centre or a face to one of its nodes, at most
+_STRIDES = 2000  # at most
+_FARTHEST = 1e6  # cells that the flow may go in a step
+_BLOCK = 512  # samples at a time
 
 
 class _Samples(NamedTuple):
     """The samples of a field at one time, framed, and the solids among them.
 
-    known  (n + 2): those that may be read
-    whole  (n + 1): whether all eight from here to the next are known, and are in the domain or beside a closed side
+    known  those that may be read, bool
+    whole  whether all eight from here to the next are known, and are in the domain or beside a closed side, bool
     phi    signed distance to solids at nodes [m]
     """
 
@@ -80,12 +93,10 @@ def carried(
     wanted = open_cells(boundary.phi)
     old = _samples(open_cells(before.phi), before.phi, open_sides)
     new = old if before is boundary else _samples(wanted, boundary.phi, open_sides)
-    framed = np.stack([_framed(q, value, open_sides) for q, value in zip(fields, ambient, strict=True)])
-    out = _carried(framed, wanted, old, new, flow, -1, dt / grid.h, grid.h, scheme, stages)
+    out = _carried(grid, fields, ambient, open_sides, wanted, old, new, flow, -1, dt, scheme, stages)
     for q, value in zip(out, ambient, strict=True):
-        _inner(q)[~wanted] = value
-        _fill_gaps(_inner(q), wanted, value)
-    return tuple(np.ascontiguousarray(_inner(q)) for q in out)
+        q[~wanted] = value
+    return tuple(out)
 
 
 def carried_faces(
@@ -117,11 +128,8 @@ def carried_faces(
         wanted, value = boundary.open[a] > 0, 0.0 if ambient is None else ambient[a]
         old = _samples(before.open[a] > 0, before.phi, sides)
         new = old if before is boundary else _samples(wanted, boundary.phi, sides)
-        framed = _framed(u, value, sides)[None]
-        out = _carried(framed, wanted, old, new, flow, a, dt / grid.h, grid.h, scheme, stages)
-        u = np.where(wanted, _inner(out[0]), u)
-        _fill_gaps(u, wanted, value)
-        result.append(u)
+        (after,) = _carried(grid, [u], (value,), sides, wanted, old, new, flow, a, dt, scheme, stages)
+        result.append(np.where(wanted, after, u))
     return Faces(*result)
 
 
@@ -139,50 +147,47 @@ def _checked(grid, flow, boundary, before, dt, open_sides, scheme, stages) -> tu
     flow = as_faces(flow, np.float32)
     if flow.x.shape != grid.face_shape(0):
         raise ValueError(f"flow.x has shape {flow.x.shape}: expected {grid.face_shape(0)}")
-    if not all(np.isfinite(u).all() for u in flow):
-        raise ValueError("the flow has velocities that are not finite")
-    return flow, before
+    farthest = max(max(u.max(), -u.min()) for u in flow) * dt / grid.h
+    if not farthest <= _FARTHEST:  # nor for NaN
+        raise ValueError(f"the flow goes {farthest:.3g} cells in a step: expected at most {_FARTHEST:.0e}")
+    return Faces(*(framed(u, 0.0, frozenset()) for u in flow)), before
 
 
 def _samples(known, phi, open_sides) -> _Samples:
-    whole = _framed(known, False, open_sides)
+    whole = framed(known, False, open_sides)
     for axis in range(3):
         below, above = ([slice(None)] * 3 for _ in range(2))
         below[axis], above[axis] = slice(-1), slice(1, None)
-        whole = whole[tuple(below)] & whole[tuple(above)]
-    return _Samples(_framed(known, True, open_sides), whole, np.require(phi, np.float32, "CAW"))
+        whole[tuple(below)] &= whole[tuple(above)]
+    return _Samples(framed(known, True, open_sides), whole, np.require(phi, np.float32, "CAW"))
 
 
-def _framed(field, beyond, open_sides) -> np.ndarray:
-    """A field with a layer more at each side: one value beyond open sides, that of the side beyond closed ones."""
-    out = np.empty([n + 2 for n in field.shape], np.bool_ if field.dtype == bool else np.float32)
-    _inner(out)[:] = field
-    for a, axis in enumerate(AXES):
-        for side, (layer, next_to) in {"-": (0, 1), "+": (-1, -2)}.items():
-            at, inside = ([slice(None)] * 3 for _ in range(2))
-            at[a], inside[a] = layer, next_to
-            out[tuple(at)] = beyond if side + axis in open_sides else out[tuple(inside)]
+def _carried(grid, fields, ambient, open_sides, wanted, old, new, flow, axis, dt, scheme, stages) -> np.ndarray:
+    """Fields at the faces of an axis, or for axis −1 at centres, carried on: (m, …). Not all samples are wanted."""
+    shape = len(fields), *wanted.shape
+    before = _all_framed(fields, ambient, open_sides)
+    back, ahead = (np.empty((3, wanted.size), np.float32) for _ in range(2))
+    out, low, high = (np.empty(shape, np.float32) for _ in range(3))
+    _trace(back, ahead, flow, grid.shape, axis, old.phi, dt / grid.h, 1.0 / grid.h, stages)
+    _bring(_rows(out), _rows(low), _rows(high), _rows(before), back, old, grid.shape, axis)
+    for q, value in zip(out, ambient, strict=True):
+        _fill_gaps(q, wanted, value)
+    if scheme == "maccormack":
+        brought = _all_framed(out, ambient, open_sides)
+        both = (wanted & inner(old.known)).reshape(-1)
+        _mend(
+            _rows(out), _rows(low), _rows(high), _rows(before), _rows(brought), ahead, both, new, grid.shape, axis,
+            1.0 / grid.h,
+        )  # fmt: skip
     return out
 
 
-def _inner(framed) -> np.ndarray:
-    return framed[1:-1, 1:-1, 1:-1]
+def _all_framed(fields, ambient, open_sides) -> np.ndarray:
+    return np.stack([framed(q, value, open_sides) for q, value in zip(fields, ambient, strict=True)])
 
 
-def _carried(framed, wanted, old, new, flow, axis, scale, h, scheme, stages) -> np.ndarray:
-    """Framed fields (m, …) carried on; the samples that are not wanted are left as they were."""
-    second = scheme == "maccormack"
-    way = np.empty((3, *wanted.shape), np.float32)
-    low = np.empty((len(framed), *wanted.shape) if second else (0, 0, 0, 0), np.float32)
-    high = np.empty_like(low)
-    ahead = framed.copy()
-    _trace_back(way, wanted, flow, axis, old.phi, scale, 1.0 / h, stages)
-    _bring(ahead, low, high, framed, wanted, way, old.known, old.whole)
-    if not second:
-        return ahead
-    out = ahead.copy()
-    _mend(out, ahead, low, high, framed, wanted & _inner(old.known), way, new, flow, axis, scale, 1.0 / h)
-    return out
+def _rows(fields) -> np.ndarray:
+    return fields.reshape(len(fields), -1)
 
 
 def _fill_gaps(field, wanted, value) -> None:
@@ -190,7 +195,8 @@ def _fill_gaps(field, wanted, value) -> None:
 
     They were uncovered by a solid that moved faster than the flow. What no other reaches gets the value given.
     """
-    gaps = np.argwhere(wanted & np.isnan(field))
+    lacking = wanted & np.isnan(field)
+    gaps = np.argwhere(lacking) if lacking.any() else ()
     while len(gaps):
         total, count = np.zeros(len(gaps)), np.zeros(len(gaps), int)
         for step in (*np.eye(3, dtype=int), *-np.eye(3, dtype=int)):
@@ -204,116 +210,123 @@ def _fill_gaps(field, wanted, value) -> None:
 
 
 @kernel
-def _trace_back(way, wanted, flow, axis, phi, scale, per_h, stages):
-    """The way [cells] from each wanted sample to the foot of its path; scale is the step over h."""
-    for plane in prange(wanted.shape[0]):
-        i = np.int64(plane)
-        for j in range(wanted.shape[1]):
-            for k in range(wanted.shape[2]):
-                if wanted[i, j, k]:
-                    dx, dy, dz = _way(flow, axis, i, j, k, -scale, stages)
-                    part = _free_part(phi, per_h, axis, i, j, k, dx, dy, dz)
-                    way[0, i, j, k], way[1, i, j, k], way[2, i, j, k] = part * dx, part * dy, part * dz
+def _trace(back, ahead, flow, cells, axis, phi, scale, per_h, stages):
+    """The ways [cells] from each sample to the foot of its path, up to solids, and on; scale is the step over h.
 
-
-@kernel
-def _bring(out, low, high, fields, wanted, way, known, whole):
-    """Give wanted samples the fields' values at the foot of their path and, if asked for, the range of them there."""
-    for plane in prange(wanted.shape[0]):
-        i = np.int64(plane)
-        for j in range(wanted.shape[1]):
-            for k in range(wanted.shape[2]):
-                if wanted[i, j, k]:
-                    at = _place(wanted.shape, i, j, k, way[0, i, j, k], way[1, i, j, k], way[2, i, j, k])
-                    for n in range(len(fields)):
-                        value, lowest, highest = _value(fields[n], known, whole, at)
-                        out[n, i + 1, j + 1, k + 1] = value
-                        if len(low) > 0:
-                            low[n, i, j, k], high[n, i, j, k] = lowest, highest
-
-
-@kernel
-def _mend(out, ahead, low, high, fields, wanted, way, samples, flow, axis, scale, per_h):
-    """Add half of what is missing if the fields carried ahead are carried back to where they came from.
-
-    That way is  Δt u + ½ Δt² (u·∇) u  where the one to the foot is  −Δt u + ½ Δt² (u·∇) u, and so 2 Δt u more than it,
-    to the order of the scheme.
+    To the order of the schemes the foot is at  −Δt u + ½ Δt² (u·∇) u  and the other end at  Δt u + ½ Δt² (u·∇) u,
+    which is 2 Δt u more.
     """
-    for plane in prange(wanted.shape[0]):
-        i = np.int64(plane)
-        for j in range(wanted.shape[1]):
-            for k in range(wanted.shape[2]):
-                if wanted[i, j, k]:
-                    u, v, w = _velocity_at(flow, axis, i, j, k, 2.0 * scale)
-                    dx, dy, dz = u + way[0, i, j, k], v + way[1, i, j, k], w + way[2, i, j, k]
-                    at = _place(wanted.shape, i, j, k, dx, dy, dz)
-                    part = _free_part(samples.phi, per_h, axis, i, j, k, dx, dy, dz)
-                    if part == 1.0 and samples.whole[at[0], at[1], at[2]]:
-                        for n in range(len(fields)):
-                            back = _value(ahead[n], samples.known, samples.whole, at)[0]
-                            there = ahead[n, i + 1, j + 1, k + 1]
-                            mended = there + np.float32(0.5) * (fields[n, i + 1, j + 1, k + 1] - back)
-                            out[n, i + 1, j + 1, k + 1] = min(max(mended, low[n, i, j, k]), high[n, i, j, k])
+    for block in prange(-(-back.shape[1] // _BLOCK)):
+        _trace_block(np.int64(block) * _BLOCK, back, ahead, flow, cells, axis, phi, scale, per_h, stages)
+
+
+@kernel
+def _bring(out, low, high, fields, back, samples, cells, axis):
+    """The fields' values at the feet of all paths, and their range about them."""
+    for block in prange(-(-back.shape[1] // _BLOCK)):
+        _bring_block(np.int64(block) * _BLOCK, out, low, high, fields, back, samples, cells, axis)
+
+
+@kernel
+def _mend(out, low, high, fields, brought, ahead, wanted, samples, cells, axis, per_h):
+    """Add half of what is missing if what was brought is carried back to where it came from."""
+    for block in prange(-(-ahead.shape[1] // _BLOCK)):
+        start = np.int64(block) * _BLOCK
+        _mend_block(start, out, low, high, fields, brought, ahead, wanted, samples, cells, axis, per_h)
 
 
 @kernel(parallel=False)
-def _way(flow, axis, i, j, k, scale, stages):
-    """The way [cells] that a sample goes in a step, by the midpoint rule or by Ralston's three stages."""
-    x, y, z = _point(axis, i, j, k)
-    u, v, w = _velocity_at(flow, axis, i, j, k, scale)
-    u2, v2, w2 = _velocity(flow, x + 0.5 * u, y + 0.5 * v, z + 0.5 * w, scale)
-    if stages == 2:
-        return u2, v2, w2
-    u3, v3, w3 = _velocity(flow, x + 0.75 * u2, y + 0.75 * v2, z + 0.75 * w2, scale)
-    return (2 * u + 3 * u2 + 4 * u3) / 9, (2 * v + 3 * v2 + 4 * v3) / 9, (2 * w + 3 * w2 + 4 * w3) / 9
+def _trace_block(first, back, ahead, flow, cells, axis, phi, scale, per_h, stages):
+    n = min(_BLOCK, back.shape[1] - first)
+    start, place, gone = np.empty((3, n), np.float32), np.empty((3, n), np.float32), np.empty((3, n), np.float32)
+    index, part = np.empty((6, n), np.int32), np.empty((6, n), np.float32)
+    locate(start, first, cells, axis)
+    for stage in range(stages):  # of the midpoint rule, or of Ralston's method
+        step = np.float32((0.0, 0.5, 0.75)[stage])
+        weight = np.float32((2 / 9, 3 / 9, 4 / 9)[stage] if stages == 3 else (0.0, 1.0, 0.0)[stage])
+        for b in range(3):
+            for p in range(n):
+                place[b, p] = start[b, p] + (step * gone[b, p] if stage > 0 else np.float32(0))
+        find(index, part, place, cells)
+        for b in range(3):
+            row, to, on = gone[b], back[b, first : first + n], ahead[b, first : first + n]
+            fetch(row, flow[b].reshape(-1), index, part, cells, b)
+            for p in range(n):
+                row[p] *= np.float32(-scale)
+                if stage == 0:
+                    to[p], on[p] = weight * row[p], np.float32(-2) * row[p]
+                else:
+                    to[p] += weight * row[p]
+    for b in range(3):
+        for p in range(n):
+            ahead[b, first + p] += back[b, first + p]
+    for p in range(n):
+        free = _free_part(phi, per_h, start, p, back, first + p)
+        if free < 1.0:
+            for b in range(3):
+                back[b, first + p] *= np.float32(free)
 
 
 @kernel(parallel=False)
-def _point(axis, i, j, k):
-    """Where a sample on the faces of an axis is, or a centre for axis −1 [cells]."""
-    return i + 0.5 * (axis != 0), j + 0.5 * (axis != 1), k + 0.5 * (axis != 2)
+def _bring_block(first, out, low, high, fields, back, samples, cells, axis):
+    n = min(_BLOCK, back.shape[1] - first)
+    end, index, part = np.empty((3, n), np.float32), np.empty((6, n), np.int32), np.empty((6, n), np.float32)
+    _arrive(end, index, part, back, first, cells, axis)
+    known, whole = samples.known.reshape(-1), samples.whole.reshape(-1)
+    for m in range(len(fields)):
+        value, lowest, highest = out[m, first : first + n], low[m, first : first + n], high[m, first : first + n]
+        fetch_range(value, lowest, highest, fields[m], index, part, cells, axis)
+        for p in range(n):
+            at = sample_before(index, p, cells, axis)
+            if not whole[at]:
+                value[p] = value_of_known(fields[m], known, at, part, p, cells, axis)
+                lowest[p] = highest[p] = value[p]  # nothing can be mended
 
 
 @kernel(parallel=False)
-def _velocity(flow, x, y, z, scale):
-    return (
-        scale * face_value(flow[0], 0, x, y, z),
-        scale * face_value(flow[1], 1, x, y, z),
-        scale * face_value(flow[2], 2, x, y, z),
-    )
+def _mend_block(first, out, low, high, fields, brought, ahead, wanted, samples, cells, axis, per_h):
+    n = min(_BLOCK, ahead.shape[1] - first)
+    place, index, part = np.empty((3, n), np.float32), np.empty((6, n), np.int32), np.empty((6, n), np.float32)
+    lost, mendable = np.empty(n, np.float32), np.empty(n, np.bool_)
+    here = np.empty(n, np.uint64)
+    locate(place, first, cells, axis)
+    find(index, part, place, cells)
+    for p in range(n):
+        mendable[p] = wanted[first + p] and _free_part(samples.phi, per_h, place, p, ahead, first + p) == 1.0
+        here[p] = sample_before(index, p, cells, axis)
+    _arrive(place, index, part, ahead, first, cells, axis)
+    whole = samples.whole.reshape(-1)
+    for p in range(n):
+        mendable[p] &= whole[sample_before(index, p, cells, axis)]
+    for m in range(len(fields)):
+        value, lowest, highest = out[m, first : first + n], low[m, first : first + n], high[m, first : first + n]
+        fetch(lost, brought[m], index, part, cells, axis)
+        for p in range(n):
+            mended = value[p] + np.float32(0.5) * (fields[m, here[p]] - lost[p])
+            value[p] = min(max(mended, lowest[p]), highest[p]) if mendable[p] else value[p]
 
 
 @kernel(parallel=False)
-def _velocity_at(flow, axis, i, j, k, scale):
-    """The same at a sample."""
-    return (
-        scale * _mean_at(flow[0], 0, axis, i, j, k),
-        scale * _mean_at(flow[1], 1, axis, i, j, k),
-        scale * _mean_at(flow[2], 2, axis, i, j, k),
-    )
+def _arrive(place, index, part, way, first, cells, axis):
+    """Where the ways of the samples from the first on end, and between which others."""
+    locate(place, first, cells, axis)
+    for b in range(3):
+        for p in range(place.shape[1]):
+            place[b, p] += way[b, first + p]
+    find(index, part, place, cells)
 
 
 @kernel(parallel=False)
-def _mean_at(u, b, axis, i, j, k):
-    """Component b at a sample: there, or the mean of the faces on both sides along b, and along the sample's axis."""
-    if b == axis:
-        return u[i, j, k]
-    di, dj, dk = int(b == 0), int(b == 1), int(b == 2)
-    i0, j0, k0 = max(i - (axis == 0), 0), max(j - (axis == 1), 0), max(k - (axis == 2), 0)
-    i1, j1, k1 = min(i, u.shape[0] - 1), min(j, u.shape[1] - 1), min(k, u.shape[2] - 1)
-    before, after = u[i0, j0, k0] + u[i0 + di, j0 + dj, k0 + dk], u[i1, j1, k1] + u[i1 + di, j1 + dj, k1 + dk]
-    return np.float32(0.25) * (before + after)
-
-
-@kernel(parallel=False)
-def _free_part(phi, per_h, axis, i, j, k, dx, dy, dz):
-    """The part of a sample's way before it goes into a solid; one that begins inside may first come out."""
+def _free_part(phi, per_h, start, p, way, q):
+    """The part of the way q from a place p before it goes into a solid; one that begins inside may first come out."""
+    x, y, z = np.float64(start[0, p]), np.float64(start[1, p]), np.float64(start[2, p])
+    dx, dy, dz = np.float64(way[0, q]), np.float64(way[1, q]), np.float64(way[2, q])
     length2 = dx * dx + dy * dy + dz * dz
-    away = per_h * phi[i, j, k] - _ROUND - _HAIR
+    away = per_h * phi[np.uint64(x), np.uint64(y), np.uint64(z)] - _ROUND - _HAIR
     if away > 0.0 and away * away > length2:  # φ changes by no more than the way gone
         return 1.0
-    x, y, z = _point(axis, i, j, k)
     length = np.sqrt(length2)
+    stride = max(_STRIDE, length / _STRIDES)
     free = gone = 0.0
     outside = False
     while gone < length:
@@ -323,61 +336,5 @@ def _free_part(phi, per_h, axis, i, j, k, dx, dy, dz):
             outside, free = True, part
         elif outside:
             return free
-        gone += max(distance, _STRIDE)
+        gone += max(distance, stride)
     return 1.0 if per_h * node_value(phi, x + dx, y + dy, z + dz) > _HAIR else free
-
-
-@kernel(parallel=False)
-def _place(shape, i, j, k, dx, dy, dz):
-    """Where the way of a sample ends: framed indices of the first of the eight about it, and parts from there."""
-    i0, fx = _first(i + 1.0 + dx, shape[0])
-    j0, fy = _first(j + 1.0 + dy, shape[1])
-    k0, fz = _first(k + 1.0 + dz, shape[2])
-    return i0, j0, k0, fx, fy, fz
-
-
-@kernel(parallel=False)
-def _first(x, n):
-    x = min(max(x, 0.0), n + 1.0)
-    i = min(np.uint64(x), np.uint64(n))
-    return i, np.float32(x - np.float64(i))
-
-
-@kernel(parallel=False)
-def _value(field, known, whole, at):
-    """The trilinear value of what is known, and the range of it; NaN if nothing is. The range is the value itself
-    where not all is known."""
-    i, j, k, fx, fy, fz = at
-    one = np.uint64(1)
-    if not whole[i, j, k]:
-        value = _value_of_known(field, known, i, j, k, fx, fy, fz)
-        return value, value, value
-    a, b, c, d = field[i, j, k], field[i, j + one, k], field[i + one, j, k], field[i + one, j + one, k]
-    e, f = field[i, j, k + one], field[i, j + one, k + one]
-    g, h = field[i + one, j, k + one], field[i + one, j + one, k + one]
-    lowest = min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h)))
-    highest = max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
-    a, b, c, d = a + fz * (e - a), b + fz * (f - b), c + fz * (g - c), d + fz * (h - d)
-    a, c = a + fy * (b - a), c + fy * (d - c)
-    # mixing rounds, and may leave the range
-    return min(max(a + fx * (c - a), lowest), highest), lowest, highest
-
-
-@kernel(parallel=False)
-def _value_of_known(field, known, i, j, k, fx, fy, fz):
-    """The same of samples of which some are unknown; if those that are known have no weight, their mean."""
-    total = weight = unweighted = 0.0
-    count = 0
-    lowest, highest = np.float32(np.inf), np.float32(-np.inf)
-    for n in range(8):
-        di, dj, dk = n >> 2, n >> 1 & 1, n & 1
-        i1, j1, k1 = i + np.uint64(di), j + np.uint64(dj), k + np.uint64(dk)
-        if known[i1, j1, k1]:
-            value = field[i1, j1, k1]
-            hat = abs(1 - di - np.float64(fx)) * abs(1 - dj - np.float64(fy)) * abs(1 - dk - np.float64(fz))
-            total, weight = total + hat * value, weight + hat
-            unweighted, count = unweighted + value, count + 1
-            lowest, highest = min(lowest, value), max(highest, value)
-    if count == 0:
-        return np.float32(np.nan)
-    return min(max(np.float32(total / weight if weight > 0.0 else unweighted / count), lowest), highest)
