@@ -13,10 +13,10 @@ once more, is of second order too, but it goes three times through the flow
 where this goes twice, and what is mended before the last step cannot be kept
 between samples about a foot. Kept so, no value arises that was not there.
 
-Only open samples are read. The weights of those in solids are shared out among
-the others, and a path ends where it meets a solid: no smoke comes out of one,
-or goes through a wall that has a cell's centre inside. Where samples are
-lacking, beside solids and open sides, the second scheme is the first.
+Of smoke only open samples are read. The weights of those in solids are shared
+out among the others, and a path ends where it meets a solid: no smoke comes out
+of one, or goes through a wall that has a cell's centre inside. Where samples
+are lacking, beside solids and open sides, the second scheme is the first.
 
 Fields are framed by a layer of samples beyond the sides: the ambient value
 beyond an open one, what is inside beyond a closed one.
@@ -114,9 +114,11 @@ def carried_faces(
 ) -> Faces:
     """Velocity [m/s], float32, after dt [s] in a flow, which may be the velocity itself.
 
-    Faces with w > 0 are read, before, and written, now; others keep their
-    velocity. Through open sides comes the ambient velocity if it is given, else
-    what is at the side. The rest is as for `carried`.
+    Faces with w > 0 change. Velocity, unlike smoke, is read in solids too, where it
+    must be continued and have their normal component: without that the error of
+    a step beside a wall is a hundred times larger. Through open sides comes the
+    ambient velocity if it is given, else what is at the side. The rest is as for
+    `carried`.
     """
     flow, before = _checked(grid, flow, boundary, before, dt, open_sides, scheme, stages)
     velocity = as_faces(velocity, np.float32)
@@ -125,11 +127,11 @@ def carried_faces(
     sides = frozenset() if ambient is None else open_sides
     result = []
     for a, u in enumerate(velocity):
-        wanted, value = boundary.open[a] > 0, 0.0 if ambient is None else ambient[a]
-        old = _samples(before.open[a] > 0, before.phi, sides)
-        new = old if before is boundary else _samples(wanted, boundary.phi, sides)
-        (after,) = _carried(grid, [u], (value,), sides, wanted, old, new, flow, a, dt, scheme, stages)
-        result.append(np.where(wanted, after, u))
+        everywhere, value = np.ones(u.shape, bool), 0.0 if ambient is None else ambient[a]
+        old = _samples(everywhere, before.phi, sides)
+        new = old if before is boundary else _samples(everywhere, boundary.phi, sides)
+        (after,) = _carried(grid, [u], (value,), sides, everywhere, old, new, flow, a, dt, scheme, stages)
+        result.append(np.where(boundary.open[a] > 0, after, u))
     return Faces(*result)
 
 
