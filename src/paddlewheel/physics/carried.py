@@ -9,9 +9,9 @@ the field of one step. Steps may be many cells long. Two schemes:
 
 A⁻¹ carries q̂ back along the flow: what then is missing has been lost twice, so
 half of it is added (Selle et al. 2008). BFECC, which carries the mended field
-once more, is of second order too, but it goes three times through the flow
-where this goes twice, and what is mended before the last step cannot be kept
-between samples about a foot. Kept so, no value arises that was not there.
+once more, is of second order too, but it carries three times where this carries
+twice, and what is mended before the last of them cannot be kept between samples
+about a foot. Kept so, no value arises that was not there.
 
 Of smoke only open samples are read. The weights of those in solids are shared
 out among the others, and a path ends where it meets a solid: no smoke comes out
@@ -115,10 +115,10 @@ def carried_faces(
     """Velocity [m/s], float32, after dt [s] in a flow, which may be the velocity itself.
 
     Faces with w > 0 change. Velocity, unlike smoke, is read in solids too, where it
-    must be continued and have their normal component: without that the error of
-    a step beside a wall is a hundred times larger. Through open sides comes the
-    ambient velocity if it is given, else what is at the side. The rest is as for
-    `carried`.
+    must be continued and have their normal component: without that the largest
+    error of a step of Taylor–Green, beside the walls, is 40 times larger on 32²
+    cells and 170 times on 128². Through open sides comes the ambient velocity if
+    it is given, else what is at the side. The rest is as for `carried`.
     """
     flow, before = _checked(grid, flow, boundary, before, dt, open_sides, scheme, stages)
     velocity = as_faces(velocity, np.float32)
