@@ -1,0 +1,135 @@
+"""Fields with a frame, a layer of samples beyond the sides, and their values at many places at once.
+
+An axis says where samples are: on the faces normal to it, or for axis −1 at
+centres. With a frame no sample about a place is missing, so that many places
+can be gone through operation by operation, which is faster than place by place.
+Places are in cells, in rows of x, y and z.
+"""
+
+import numpy as np
+
+from paddlewheel.kernel import kernel
+from paddlewheel.types import AXES
+
+__all__ = ["fetch", "fetch_range", "find", "framed", "inner", "locate", "sample_before", "value_of_known"]
+
+
+def framed(field: np.ndarray, beyond, open_sides) -> np.ndarray:
+    """A field with a layer more at each side: one value beyond open sides, that of the side beyond closed ones."""
+    out = np.empty([n + 2 for n in field.shape], np.bool_ if field.dtype == bool else np.float32)
+    inner(out)[:] = field
+    for a, axis in enumerate(AXES):
+        for side, (layer, next_to) in {"-": (0, 1), "+": (-1, -2)}.items():
+            at, inside = ([slice(None)] * 3 for _ in range(2))
+            at[a], inside[a] = layer, next_to
+            out[tuple(at)] = beyond if side + axis in open_sides else out[tuple(inside)]
+    return out
+
+
+def inner(field: np.ndarray) -> np.ndarray:
+    """A framed field without its frame."""
+    return field[1:-1, 1:-1, 1:-1]
+
+
+@kernel(parallel=False)
+def locate(place, first, cells, axis):
+    """Where the samples from the first on are [cells]."""
+    nj, nk = cells[1] + (axis == 1), cells[2] + (axis == 2)
+    i, j, k = first // (nj * nk), first // nk % nj, first % nk
+    for p in range(place.shape[1]):
+        place[0, p], place[1, p], place[2, p] = i + 0.5 * (axis != 0), j + 0.5 * (axis != 1), k + 0.5 * (axis != 2)
+        k += 1
+        if k == nk:
+            j, k = j + 1, 0
+            if j == nj:
+                i, j = i + 1, 0
+
+
+@kernel(parallel=False)
+def find(index, part, place, cells):
+    """Along each axis the framed index of the sample before a place, and the part of the way to the next one.
+
+    The first three rows are for samples on planes of faces, the others for those between.
+    """
+    for kind in range(2):
+        for b in range(3):
+            at, low, f = place[b], index[3 * kind + b], part[3 * kind + b]
+            shift, last = np.float32(1 - 0.5 * kind), np.float32(cells[b] + 2 - kind)
+            most = np.int32(cells[b] + 1 - kind)
+            for p in range(place.shape[1]):
+                x = min(max(at[p] + shift, np.float32(0)), last)
+                low[p] = min(np.int32(x), most)
+                f[p] = x - np.float32(low[p])
+
+
+@kernel(parallel=False, inline=True)
+def _steps(cells, axis):
+    """From a framed sample of an axis to the next along x and along y, in the order of memory."""
+    nk = cells[2] + 2 + (axis == 2)
+    return np.uint64((cells[1] + 2 + (axis == 1)) * nk), np.uint64(nk)
+
+
+@kernel(parallel=False)
+def sample_before(index, p, cells, axis):
+    """The framed sample of an axis before the place p."""
+    si, sj = _steps(cells, axis)
+    i, j, k = index[3 * (axis != 0), p], index[3 * (axis != 1) + 1, p], index[3 * (axis != 2) + 2, p]
+    return np.uint64(i) * si + np.uint64(j) * sj + np.uint64(k)
+
+
+@kernel(parallel=False)
+def fetch(out, field, index, part, cells, axis):
+    """A framed field at the places found, trilinear."""
+    si, sj = _steps(cells, axis)
+    i, j, k = index[3 * (axis != 0)], index[3 * (axis != 1) + 1], index[3 * (axis != 2) + 2]
+    fx, fy, fz = part[3 * (axis != 0)], part[3 * (axis != 1) + 1], part[3 * (axis != 2) + 2]
+    one = np.uint64(1)
+    for p in range(len(out)):
+        at = np.uint64(i[p]) * si + np.uint64(j[p]) * sj + np.uint64(k[p])
+        a, b = field[at], field[at + sj]
+        c, d = field[at + si], field[at + si + sj]
+        a, b = a + fz[p] * (field[at + one] - a), b + fz[p] * (field[at + sj + one] - b)
+        c, d = c + fz[p] * (field[at + si + one] - c), d + fz[p] * (field[at + si + sj + one] - d)
+        a, c = a + fy[p] * (b - a), c + fy[p] * (d - c)
+        out[p] = a + fx[p] * (c - a)
+
+
+@kernel(parallel=False)
+def fetch_range(out, lowest, highest, field, index, part, cells, axis):
+    """The same, and the least and the largest of the samples about each place; rounding does not leave that range."""
+    si, sj = _steps(cells, axis)
+    i, j, k = index[3 * (axis != 0)], index[3 * (axis != 1) + 1], index[3 * (axis != 2) + 2]
+    fx, fy, fz = part[3 * (axis != 0)], part[3 * (axis != 1) + 1], part[3 * (axis != 2) + 2]
+    one = np.uint64(1)
+    for p in range(len(out)):
+        at = np.uint64(i[p]) * si + np.uint64(j[p]) * sj + np.uint64(k[p])
+        a, b, c, d = field[at], field[at + sj], field[at + si], field[at + si + sj]
+        e, f = field[at + one], field[at + sj + one]
+        g, h = field[at + si + one], field[at + si + sj + one]
+        low = min(min(min(a, b), min(c, d)), min(min(e, f), min(g, h)))
+        high = max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h)))
+        a, b, c, d = a + fz[p] * (e - a), b + fz[p] * (f - b), c + fz[p] * (g - c), d + fz[p] * (h - d)
+        a, c = a + fy[p] * (b - a), c + fy[p] * (d - c)
+        out[p], lowest[p], highest[p] = min(max(a + fx[p] * (c - a), low), high), low, high
+
+
+@kernel(parallel=False)
+def value_of_known(field, known, at, part, p, cells, axis):
+    """The trilinear value of those about a place that are known; their mean if they have no weight, NaN if none is."""
+    si, sj = _steps(cells, axis)
+    fx, fy, fz = part[3 * (axis != 0), p], part[3 * (axis != 1) + 1, p], part[3 * (axis != 2) + 2, p]
+    total = weight = unweighted = 0.0
+    count = 0
+    lowest, highest = np.float32(np.inf), np.float32(-np.inf)
+    for n in range(8):
+        di, dj, dk = n >> 2, n >> 1 & 1, n & 1
+        there = at + np.uint64(di) * si + np.uint64(dj) * sj + np.uint64(dk)
+        if known[there]:
+            value = field[there]
+            hat = abs(1 - di - np.float64(fx)) * abs(1 - dj - np.float64(fy)) * abs(1 - dk - np.float64(fz))
+            total, weight = total + hat * value, weight + hat
+            unweighted, count = unweighted + value, count + 1
+            lowest, highest = min(lowest, value), max(highest, value)
+    if count == 0:
+        return np.float32(np.nan)
+    return min(max(np.float32(total / weight if weight > 0.0 else unweighted / count), lowest), highest)

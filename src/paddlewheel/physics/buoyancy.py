@@ -1,0 +1,87 @@
+"""What lifts smoke, and how it fades: buoyancy, cooling and dissipation."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from paddlewheel.grid.stencil import as_faces
+from paddlewheel.kernel import kernel, prange
+from paddlewheel.types import Faces
+
+__all__ = ["decay", "lifted"]
+
+
+def lifted(
+    velocity: Faces,
+    density: np.ndarray,
+    temperature: np.ndarray,
+    dt: float,
+    *,
+    alpha: float,
+    beta: float,
+    ambient: float = 0.0,
+    gravity: Sequence[float] = (0.0, -9.81, 0.0),
+    among: np.ndarray | None = None,
+) -> Faces:
+    """Velocity [m/s], float32, after buoyancy acted for dt [s]. Components that it does not act on are not copied.
+
+        f = (−α d + β (T − T_amb)) up,      up = −g/|g|
+
+    α [m/s²] per unit of density d is the weight of smoke, β [m/s²] per kelvin the
+    lift of heat. On a face d and T are means of the cells on both sides, of those
+    `among` which there is smoke, bool, if given: in solids there is none. Faces
+    beside no such cell are left alone. Without gravity nothing is up.  Fedkiw et al. 2001.
+    """
+    velocity = as_faces(velocity, np.float32)
+    density, temperature = np.require(density, np.float32, "CAW"), np.require(temperature, np.float32, "CAW")
+    shape = velocity.y.shape[0], velocity.z.shape[1], velocity.x.shape[2]
+    among = np.ones(shape, bool) if among is None else np.require(among, bool, "CAW")
+    if not shape == density.shape == temperature.shape == among.shape:
+        raise ValueError(
+            f"density {density.shape}, temperature {temperature.shape}, among {among.shape}: expected {shape} cells"
+        )
+    strength = math.hypot(*gravity)
+    up = [-g / strength if strength else 0.0 for g in gravity]
+    result = list(velocity)
+    for a in range(3):
+        if up[a]:
+            result[a] = np.empty_like(velocity[a])
+            heavy, hot = np.float32(-dt * alpha * up[a]), np.float32(dt * beta * up[a])
+            _lift(result[a], velocity[a], density, temperature, among, a, heavy, hot, np.float32(ambient))
+    return Faces(*result)
+
+
+def decay(field: np.ndarray, rate: float, dt: float, ambient: float = 0.0) -> None:
+    """Let a field approach its ambient value at a rate [1/s] for dt [s], in place and exactly:
+
+        q ← q_amb + (q − q_amb) exp(−rate Δt)
+
+    It is how smoke dissipates and, after Newton, how it cools. Any step may be taken.
+    """
+    if not (math.isfinite(rate * dt) and rate >= 0 and dt >= 0):
+        raise ValueError(f"rate={rate!r}, dt={dt!r}: expected a rate per second and a time in seconds")
+    if rate * dt > 0:
+        kept, ambient = field.dtype.type(math.exp(-rate * dt)), field.dtype.type(ambient)
+        field -= ambient
+        field *= kept
+        field += ambient
+
+
+@kernel
+def _lift(out, u, density, temperature, among, axis, heavy, hot, ambient):
+    """Add the mean of heavy × d + hot × (T − T_amb) of the cells beside each face of an axis."""
+    nx, ny, nz = density.shape
+    di, dj, dk = int(axis == 0), int(axis == 1), int(axis == 2)
+    for plane in prange(u.shape[0]):
+        i = np.int64(plane)
+        for j in range(u.shape[1]):
+            for k in range(u.shape[2]):
+                total, count = np.float32(0), 0
+                for side in range(2):
+                    i1, j1, k1 = i - side * di, j - side * dj, k - side * dk
+                    inside = 0 <= i1 < nx and 0 <= j1 < ny and 0 <= k1 < nz
+                    if inside and among[i1, j1, k1]:
+                        total += heavy * density[i1, j1, k1] + hot * (temperature[i1, j1, k1] - ambient)
+                        count += 1
+                out[i, j, k] = u[i, j, k] + (total / np.float32(count) if count > 0 else np.float32(0))
