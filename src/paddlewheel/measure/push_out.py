@@ -85,6 +85,23 @@ def distance_to(shapes, points, most) -> np.ndarray:
     return phi
 
 
+def within(position: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Which points (n, 3), float32, are in a box, bool."""
+    out = np.empty(len(position), np.bool_)
+    with threads_worth(len(position)):
+        _mark_within(out, np.ascontiguousarray(position), np.asarray(low, np.float64), np.asarray(high, np.float64))
+    return out
+
+
+@kernel
+def _mark_within(out, position, low, high):
+    for block in prange((len(out) + _BLOCK - 1) // _BLOCK):
+        start = np.int64(block) * _BLOCK
+        for n in range(start, min(start + _BLOCK, len(out))):
+            x, y, z = position[n, 0], position[n, 1], position[n, 2]
+            out[n] = low[0] < x < high[0] and low[1] < y < high[1] and low[2] < z < high[2]
+
+
 @kernel
 def _mark_near(near, position, phi, per_h):
     """Mark the points of the domain that can be inside a solid.

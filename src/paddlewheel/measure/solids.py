@@ -7,7 +7,7 @@ import numpy as np
 from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.measure.body_faces import with_bodies
 from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, faces_of, node_distance, to_faces, unite
-from paddlewheel.measure.push_out import distance_to, push_out
+from paddlewheel.measure.push_out import distance_to, push_out, within
 from paddlewheel.scene import RigidBody, Solid, checked_sides, labelled
 from paddlewheel.solids.mass import Mass, mass_of
 from paddlewheel.solids.rigid import placed
@@ -135,7 +135,7 @@ class Solids:
                 continue
             way = np.zeros((len(position), 3), np.float32) if way is None else way
             reach = farthest + BESIDE * h
-            near = np.flatnonzero(((position > low - reach) & (position < high + reach)).all(axis=1))
+            near = np.flatnonzero(within(position, low - reach, high + reach))
             points = position[near].astype(np.float64)
             if self.grid.is_2d:
                 points[:, 2] = 0.5 * h
