@@ -10,6 +10,7 @@ particles are spread into it.
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
+from paddlewheel.solve.regions import join, root
 from paddlewheel.types import Faces
 
 __all__ = ["fill_pockets"]
@@ -90,22 +91,22 @@ def _in_pocket(first, begin, end, phi, open, drains, most):
             if j > 0:
                 _join_rows(parent, begin, end, first[row], first[row + 1], first[row - 1], first[row])
     for run in range(len(begin)):
-        size[_root(parent, run)] += end[run] - begin[run]
+        size[root(parent, run)] += end[run] - begin[run]
     wet, walled, outside = np.zeros(len(begin), np.bool_), np.zeros(len(begin), np.bool_), size > most
     for i in range(nx):
         for j in range(ny):
             for run in range(first[i * ny + j], first[i * ny + j + 1]):
-                root = _root(parent, run)
-                if not outside[root]:
+                own = root(parent, run)
+                if not outside[own]:
                     for k in range(begin[run], end[run]):
                         found = _surroundings(phi, open, i, j, k)
-                        wet[root] |= found[0]
-                        walled[root] |= found[1]
-                        outside[root] |= found[2] or (len(drains) > 0 and drains[i, j, k])
+                        wet[own] |= found[0]
+                        walled[own] |= found[1]
+                        outside[own] |= found[2] or (len(drains) > 0 and drains[i, j, k])
     out = np.zeros(len(begin), np.bool_)
     for run in range(len(begin)):
-        root = _root(parent, run)
-        out[run] = wet[root] and walled[root] and not outside[root]
+        own = root(parent, run)
+        out[run] = wet[own] and walled[own] and not outside[own]
     return out
 
 
@@ -114,20 +115,11 @@ def _join_rows(parent, begin, end, a, last_a, b, last_b):
     """Join the runs of two rows that overlap."""
     while a < last_a and b < last_b:
         if begin[a] < end[b] and begin[b] < end[a]:
-            one, two = _root(parent, a), _root(parent, b)
-            parent[max(one, two)] = min(one, two)
+            join(parent, a, b)
         if end[a] < end[b]:
             a += 1
         else:
             b += 1
-
-
-@kernel(parallel=False)
-def _root(parent, run):
-    while parent[run] != run:
-        parent[run] = parent[parent[run]]
-        run = parent[run]
-    return run
 
 
 @kernel(parallel=False)

@@ -60,7 +60,8 @@ def closed_regions(system: System) -> Regions | None:
 
 
 @kernel(parallel=False)
-def _root(parent, run):
+def root(parent, run):
+    """The run that stands for all that are joined with this one."""
     while parent[run] != run:
         parent[run] = parent[parent[run]]
         run = parent[run]
@@ -68,8 +69,9 @@ def _root(parent, run):
 
 
 @kernel(parallel=False)
-def _join(parent, a, b):
-    a, b = _root(parent, a), _root(parent, b)
+def join(parent, a, b):
+    """Join two runs, and all that are joined with them."""
+    a, b = root(parent, a), root(parent, b)
     parent[max(a, b)] = min(a, b)
 
 
@@ -100,13 +102,13 @@ def _label_runs(label, parent, coupling, extra, unknown):
                 held[run] |= e[k] > 0.0
                 if c0[k] > 0.0 and below_i[k] != joined_i:
                     joined_i = below_i[k]
-                    _join(parent, run, joined_i)
+                    join(parent, run, joined_i)
                 if c1[k] > 0.0 and below_j[k] != joined_j:
                     joined_j = below_j[k]
-                    _join(parent, run, joined_j)
+                    join(parent, run, joined_j)
     roots = np.empty(runs, np.int32)
     for run in range(runs):
-        roots[run] = _root(parent, run)
+        roots[run] = root(parent, run)
         held[roots[run]] |= held[run]
     closed = np.zeros(runs, np.bool_)
     for run in range(runs):
