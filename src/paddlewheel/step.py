@@ -118,7 +118,7 @@ class Stepper:
             return self._step(state, dt)
 
     def _step(self, state, dt) -> tuple[State, StepReport]:
-        scene, method = self.scene, self.scene.method
+        method = self.scene.method
         now, number, clock = state.time + dt, state.steps + 1, _Clock()
         flow, pressure, particles, shift = state.release()
 
@@ -128,17 +128,8 @@ class Stepper:
         solids = self.boundary(now, bodies)
         clock.stop("solids")
 
-        carried = None
-        if self.solids.moving:
-            carried = self.solids.carried(particles.position, state.time, now, state.bodies, bodies)
-        # Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
-        # way through it, by the midpoint rule say, and gather. For the volume that loses the last step has made room.
-        stuck = move(
-            self.grid, particles.position, _joined(flow, shift, dt, state.within), solids, dt,
-            open_sides=scene.open_sides, stages=1, centroids=self._centroids(solids), carried=carried,
-        )  # fmt: skip
+        stuck = self._move(particles.position, flow, shift, solids, state, bodies, dt)
         del shift
-        self.solids.push_out(particles.position, solids, now, bodies)
         clock.stop("move")
 
         particles, inflow, outflow, full = self._exchanged(particles, solids, bodies, now, dt, number)
@@ -208,6 +199,22 @@ class Stepper:
         state = self._state(window, now, number, velocity, pressure, phi, particles, shift, bodies, contacts)
         clock.stop("window")
         return state, report
+
+    def _move(self, position, flow, shift, solids, state, bodies, dt) -> int:
+        """Carry particles of a state for dt [s], in place; how many ended deep in a solid. Uses up the shift.
+
+        Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
+        way through it, by the midpoint rule say, and gather. For the volume that loses the last step has made room.
+        """
+        now, carried = state.time + dt, None
+        if self.solids.moving:
+            carried = self.solids.carried(position, state.time, now, state.bodies, bodies)
+        stuck = move(
+            self.grid, position, _joined(flow, shift, dt, state.within), solids, dt,
+            open_sides=self.scene.open_sides, stages=1, centroids=self._centroids(solids), carried=carried,
+        )  # fmt: skip
+        self.solids.push_out(position, solids, now, bodies)
+        return stuck
 
     def _window(self, particles, boundary) -> tuple[Window, Boundary, tuple[np.ndarray, float]]:
         """The part of the domain that has to be looked at, and the boundary and the open volume in it; see `_seen`."""
