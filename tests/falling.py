@@ -36,7 +36,7 @@ class Falling:
     def step(self, state, dt):
         time.sleep(float(os.environ.get("FALLING_SECONDS", 0)))
         rng = np.random.default_rng(state.steps)
-        position, velocity, affine = state.particles
+        position, velocity = state.particles[:2]
         velocity = velocity + np.float32(dt) * np.array(self.scene.gravity, np.float32)
         velocity = velocity + rng.normal(0, 0.01, velocity.shape).astype(np.float32)
         position = np.clip(position + np.float32(dt) * velocity, 0, self.scene.grid.size).astype(np.float32)
@@ -45,7 +45,7 @@ class Falling:
         pressure = state.pressure + dt * velocity.sum()
         after = State(
             state.time + dt, state.steps + 1, state.velocity, pressure, state.phi,
-            Particles(position, velocity, affine), state.shift,
+            state.particles._replace(position=position, velocity=velocity), state.shift,
         )  # fmt: skip
         energy = 0.5 * float(np.square(velocity, dtype=float).sum())
         solve = SolveInfo("pressure", 100, 5 + state.steps % 3, 1e-7, 0.001, True)

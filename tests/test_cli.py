@@ -248,7 +248,7 @@ MISTAKES = {
     "no frames": ("run good.py --frames 0", "'0'"),
     "frames as text": ("run good.py --frames all", "'all'", "1-240"),
     "resume and overwrite": ("run good.py --resume --overwrite", "--overwrite", "not allowed with"),
-    "dry run without liquid": ("run no_liquid.py --dry-run", "no Liquid and no Inflow"),
+    "dry run without liquid": ("run no_liquid.py --dry-run", "no Liquid, no Smoke and no Inflow"),
     "dry run of thick liquid": ("run thick.py --dry-run", "items[0] Liquid(HalfSpace): viscosity=100"),
     "first step of thick liquid": ("first-step thick.py", "items[0] Liquid(HalfSpace): viscosity=100"),
     "dry run of nothing": ("run nowhere.py --dry-run", "nowhere.py", "No such file"),

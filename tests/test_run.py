@@ -109,7 +109,7 @@ def test_progress_is_told_of_the_frames():
     "items", [[], [Solid(BALL)], [Force(lambda points, t: points)]], ids=["none", "solid", "force"]
 )
 def test_nothing_to_simulate_is_refused(items):
-    with pytest.raises(ValueError, match="no Liquid and no Inflow"):
+    with pytest.raises(ValueError, match="no Liquid, no Smoke and no Inflow"):
         Simulation(scene(items=items))
 
 

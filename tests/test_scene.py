@@ -152,7 +152,7 @@ BAD_SCENES = {
     "particles as truth": ({"method": Method(particles_per_cell=True)}, "particles_per_cell=True"),
     "a shape as item": (
         {"items": [Solid(BALL), BALL]},
-        r"items\[1\] is Sphere\(.*\), expected a Solid, RigidBody, Hand, Liquid, Inflow, Outflow, Force or Surf",
+        r"items\[1\] is Sphere\(.*\), expected a Solid, RigidBody, Hand, Liquid, Smoke, Inflow, Outflow, Force or Surf",
     ),
     "motion with NaN": (
         {"items": [Liquid(BALL), Solid(BALL, motion=lambda t: Pose((NAN, 0, 0)))]},
@@ -192,8 +192,8 @@ BAD_PARTS = {
     ),
     "pressure that is no function": (lambda: SurfacePressure(100.0), "SurfacePressure: f=100.0, expected a function"),
     "advection to come": (
-        lambda: Method(advection="maccormack"),
-        "Method: advection='maccormack', expected one of 'flip', 'apic', 'semi-lagrangian'",
+        lambda: Method(advection="explicit"),
+        "Method: advection='explicit', expected one of 'flip', 'apic', 'semi-lagrangian', 'maccormack'",
     ),
     "surface to come": (lambda: Method(surface="level-set"), "surface='level-set', expected one of 'particles', 'mark"),
     "flip above one": (lambda: Method(flip=1.1), "Method: flip=1.1, expected a number from 0 to 1"),

@@ -20,7 +20,19 @@ from paddlewheel.measure import Solids, liquid_distance
 from paddlewheel.one_step import FirstStep, first_step
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.run import Frame, Simulation, SolveFailedError
-from paddlewheel.scene import Force, Hand, Inflow, Liquid, Method, Outflow, RigidBody, Scene, Solid, SurfacePressure
+from paddlewheel.scene import (
+    Force,
+    Hand,
+    Inflow,
+    Liquid,
+    Method,
+    Outflow,
+    RigidBody,
+    Scene,
+    Smoke,
+    Solid,
+    SurfacePressure,
+)
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, HalfSpace, Shape, Sphere, Torus
@@ -53,6 +65,7 @@ __all__ = [
     "Scene",
     "Shape",
     "Simulation",
+    "Smoke",
     "Solid",
     "Solids",
     "SolveFailedError",

@@ -307,11 +307,15 @@ class Bodies:
     def _obstacles(self, time) -> list[Obstacle]:
         return [Obstacle(solid.shape, solid.pose(time, name)) for name, solid in self._solids]
 
+    def _weight(self, item) -> np.ndarray:
+        """Acceleration [m/s²] of gravity; in gas, whose pressure is that without it, less that of what it displaces."""
+        return np.array(self.scene.gravity) * (1 - self.scene.has_smoke * self.scene.density / item.density)
+
     def _pull(self, bodies, time, dt) -> np.ndarray:
         """What forces add to the velocities in dt, (n, 6)."""
         out = np.zeros((len(bodies), 6))
         for n, (item, mass, body) in enumerate(zip(self.items, self.masses, bodies, strict=True)):
-            g = np.array(self.scene.gravity)
+            g = self._weight(item)
             for name, force in self._forces:
                 g = g + values_at(name, force, body.position[None], time)[0]
             F = self._freedom(item, body.position)

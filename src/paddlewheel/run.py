@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene, refuse_viscosity
+from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene, Smoke, refuse_viscosity
+from paddlewheel.smoke import SmokeStepper
 from paddlewheel.solids import argument
 from paddlewheel.step import Stepper
 from paddlewheel.types import Boundary, State, StepReport
@@ -46,7 +47,7 @@ class Simulation:
         if state is not None and state.phi.shape != scene.grid.shape:
             raise ValueError(f"the state has {state.phi.shape} cells, the scene {scene.grid.shape}: expected the same")
         self.scene = scene
-        self._stepper = Stepper(scene)
+        self._stepper = _stepper(scene)
         self._progress = progress
         self.state = self._stepper.start() if state is None else state
 
@@ -127,12 +128,16 @@ class Simulation:
 def check(scene: Scene) -> None:
     """Refuse a scene that a Simulation would refuse, without the time and the memory that one takes."""
     _check_items(scene)
-    Stepper(scene).check()
+    _stepper(scene).check()
+
+
+def _stepper(scene: Scene) -> Stepper | SmokeStepper:
+    return SmokeStepper(scene) if scene.has_smoke else Stepper(scene)
 
 
 def _check_items(scene: Scene) -> None:
-    if not any(isinstance(item, Liquid | Inflow) for item in scene.items):
-        raise ValueError("the scene has no Liquid and no Inflow: there is nothing to simulate")
+    if not any(isinstance(item, Liquid | Smoke | Inflow) for item in scene.items):
+        raise ValueError("the scene has no Liquid, no Smoke and no Inflow: there is nothing to simulate")
     refuse_viscosity(scene)
 
 
@@ -157,7 +162,7 @@ def _check_report(report: StepReport, state: State) -> None:
                 f"{where}: the {solve.name} solve did not converge: residual {solve.residual:.2g} after "
                 f"{solve.iterations} iterations of {solve.unknowns} unknowns"
             )
-    for name in ("divergence", "volume", "kinetic_energy"):
+    for name in ("divergence", "volume", "kinetic_energy", "smoke"):
         if not math.isfinite(getattr(report, name)):
             raise SolveFailedError(f"{where}: {name} is {getattr(report, name)}")
 
@@ -166,6 +171,7 @@ def _check_state(state: State) -> None:
     arrays = {f"velocity.{axis}": u for axis, u in state.velocity._asdict().items()}
     arrays |= {"pressure": state.pressure, "phi": state.phi}
     arrays |= {f"particles.{name}": part for name, part in state.particles._asdict().items()}
+    arrays |= {name: getattr(state, name) for name in ("density", "temperature") if getattr(state, name) is not None}
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             wrong = np.argwhere(~np.isfinite(array))[0].tolist()

@@ -1,5 +1,6 @@
 """What the user describes: a box of space, what is in it, and how to compute it."""
 
+import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -16,12 +17,15 @@ from paddlewheel.types import SIDES, Grid, check_memory
 
 WALLS = ("free-slip", "no-slip")
 ADVECTION = {"flip": "particles", "apic": "particles", "semi-lagrangian": "markers"}  # and the surface it goes with
+SMOKE_ADVECTION = (*ADVECTION, "maccormack")
 INTERPOLATION = ("staggered", "open-centroid")
 SURFACES = ("particles", "markers")
 MOTIONS = ("x", "y", "z", "rx", "ry", "rz")
 BODY_MASS = ("discrete", "exact")
 COUPLING = ("monolithic", "alternating")
 PARTICLES_PER_AXIS = (2, 3)  # with one alone, still water boils and loses volume
+WATER, AIR = 1000.0, 1.2  # kg/m³
+WARM_AIR_RISES = 9.81 / 293  # m/s² for each kelvin: what is warmer is lighter, by 1/293 of its weight
 MOST_CFL = 100  # steps so long that they say nothing of the flow any more
 _PROBED = 4  # points along each axis at which a function of the user's is tried
 
@@ -31,6 +35,7 @@ class Method:
     """How to compute: every choice by name.
 
     advection      what carries the velocity: particles by "flip" or "apic", or the grid, "semi-lagrangian" (G05 §4.2)
+                   or, smoke only, "maccormack", which is of second order
     flip           part of the particles' own velocity that "flip" keeps; the rest, 1 − flip, is PIC
     interpolation  between samples at the centres of faces, "staggered", or of their open parts, "open-centroid" (R05)
     surface        where the liquid is: around the "particles" that carry it, or around "markers", which carry nothing;
@@ -60,7 +65,7 @@ class Method:
     particles_per_cell: int | None = None
 
     def __post_init__(self):
-        argument.choice("Method", "advection", self.advection, ADVECTION)
+        argument.choice("Method", "advection", self.advection, SMOKE_ADVECTION)
         if not 0 <= argument.number("Method", "flip", self.flip) <= 1:
             raise ValueError(f"Method: flip={self.flip!r}, expected a number from 0 to 1")
         argument.choice("Method", "interpolation", self.interpolation, INTERPOLATION)
@@ -76,7 +81,7 @@ class Method:
         argument.flag("Method", "wall_separation", self.wall_separation)
 
     def _choose_surface(self) -> None:
-        fitting = ADVECTION[self.advection]
+        fitting = ADVECTION.get(self.advection, "markers")
         if self.surface is None:
             object.__setattr__(self, "surface", fitting)
         elif argument.choice("Method", "surface", self.surface, SURFACES) != fitting:
@@ -234,8 +239,41 @@ class Outflow:
 
 
 @dataclass(frozen=True)
+class Smoke:
+    """Smoke in a shape, at the start or all the time. A scene with smoke is filled with gas, between its solids.
+
+    density       of the smoke, a number or f(points (n, 3)) -> (n,)
+    temperature   [K] above that of the surroundings, likewise
+    velocity      [m/s] of the gas there, three numbers or f(points (n, 3)) -> (n, 3); None leaves it as it is
+    rate          [1/s] at which a source brings what is in the shape to these values, math.inf for always at once;
+                  None is no source: they are those at the start
+    markers       whether points are set out in it that go with the flow, to be seen
+    """
+
+    shape: Shape
+    density: float | Callable = 1.0
+    temperature: float | Callable = 0.0
+    velocity: tuple[float, float, float] | Callable | None = None
+    rate: float | None = None
+    markers: bool = False
+
+    def __post_init__(self):
+        _check_shape(self)
+        name = _kind(self)
+        if not callable(self.density) and argument.number(name, "density", self.density) < 0:
+            raise ValueError(f"{name}: density={self.density!r}, expected at least 0")
+        if not callable(self.temperature):
+            argument.number(name, "temperature", self.temperature)
+        if self.velocity is not None and not callable(self.velocity):
+            object.__setattr__(self, "velocity", argument.vector(name, "velocity", self.velocity))
+        if self.rate is not None and self.rate != math.inf:
+            argument.positive(name, "rate", self.rate)
+        argument.flag(name, "markers", self.markers)
+
+
+@dataclass(frozen=True)
 class Force:
-    """A force on the liquid beside gravity: f(points (n, 3), t) -> its acceleration [m/s²], (n, 3)."""
+    """A force on the fluid beside gravity: f(points (n, 3), t) -> its acceleration [m/s²], (n, 3)."""
 
     f: Callable
 
@@ -253,38 +291,45 @@ class SurfacePressure:
         _check_function(self)
 
 
-Item = Solid | RigidBody | Hand | Liquid | Inflow | Outflow | Force | SurfacePressure
+Item = Solid | RigidBody | Hand | Liquid | Smoke | Inflow | Outflow | Force | SurfacePressure
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A box of space with liquid and solids in it.
+    """A box of space with liquid, or with gas and smoke, and solids in it.
 
     size        length of each side [m], y up; the lowest corner is the origin
     cells       along the longest side, or (nx, ny, nz); nz = 1 is a two-dimensional scene
     gravity     [m/s²]
-    density     of the liquid [kg/m³]
+    density     of the liquid or the gas [kg/m³]; None is that of water, or with smoke that of air
     fps         frames per second
     items       what is in the box
     open_sides  sides of the box without a wall, where p = 0: any of -x +x -y +y -z +z
     walls       whether viscous liquid slips along them: "free-slip" or "no-slip"; only the first is simulated yet
+    buoyancy    (α, β): smoke sinks with α [m/s²] × its density, and rises with β [m/s²] for each kelvin
+    vorticity   ε [1/s] of the force that keeps small vortices of smoke turning (Fedkiw et al. 2001)
+    cooling     [1/s]: how fast smoke takes the temperature of the surroundings
+    dissipation [1/s]: how fast its density fades
     """
 
     size: tuple[float, float, float]
     cells: int | tuple[int, int, int]
     gravity: tuple[float, float, float] = (0.0, -9.81, 0.0)
-    density: float = 1000.0
+    density: float | None = None
     fps: float = 24
     method: Method = field(default_factory=Method)
     items: tuple[Item, ...] = ()
     open_sides: frozenset[str] = frozenset()
     walls: str = "free-slip"
+    buoyancy: tuple[float, float] = (0.0, WARM_AIR_RISES)
+    vorticity: float = 0.0
+    cooling: float = 0.0
+    dissipation: float = 0.0
 
     def __post_init__(self):
         check_memory(self.grid)
         object.__setattr__(self, "size", tuple(float(side) for side in self.size))
         object.__setattr__(self, "gravity", argument.vector("Scene", "gravity", self.gravity))
-        argument.positive("Scene", "density", self.density)
         argument.positive("Scene", "fps", self.fps)
         argument.choice("Scene", "walls", self.walls, WALLS)
         if not isinstance(self.method, Method):
@@ -300,6 +345,7 @@ class Scene:
             if isinstance(item, Hand):
                 _check_hand(label(index, item), item, self.items, self.grid)
         self._check_particles()
+        self._check_fluid()
 
     @cached_property
     def grid(self) -> Grid:
@@ -307,10 +353,41 @@ class Scene:
         return Grid.from_size(self.size, self.cells)
 
     @property
+    def has_smoke(self) -> bool:
+        """Whether what is simulated is gas with smoke in it, and no liquid."""
+        return any(isinstance(item, Smoke) for item in self.items)
+
+    @property
     def particles_per_axis(self) -> int:
         """Particles along each axis of a full cell at the start: 2 or 3."""
         count = self.method.particles_per_cell
         return 2 if count is None else round(count ** (1 / self._dimensions))
+
+    def _check_fluid(self) -> None:
+        """Fill in what depends on the fluid, and refuse what does not go together."""
+        if self.density is None:
+            object.__setattr__(self, "density", AIR if self.has_smoke else WATER)
+        argument.positive("Scene", "density", self.density)
+        object.__setattr__(self, "buoyancy", argument.pair("Scene", "buoyancy", self.buoyancy))
+        for name in ("vorticity", "cooling", "dissipation"):
+            if argument.number("Scene", name, getattr(self, name)) < 0:
+                raise ValueError(f"Scene: {name}={getattr(self, name)!r}, expected at least 0")
+        if not self.has_smoke:
+            if self.method.advection not in ADVECTION:
+                raise ValueError(
+                    f"Method: advection={self.method.advection!r} carries smoke only, and the scene has none; expected "
+                    f"one of {', '.join(ADVECTION)}"
+                )
+            return
+        for name, _ in labelled(self.items, Liquid | Outflow | SurfacePressure):
+            raise ValueError(f"{name}: is not for gas, and the scene has Smoke; expected a scene of one or the other")
+        if self.method.wall_separation:
+            raise ValueError("Method: wall_separation=True: gas is all around walls and cannot leave them")
+        if self.method.interpolation != "staggered" and self.method.surface == "markers":
+            raise ValueError(
+                f"Method: interpolation={self.method.interpolation!r} is for smoke that particles carry, not for "
+                f"advection={self.method.advection!r}"
+            )
 
     @property
     def _dimensions(self) -> int:
@@ -336,7 +413,7 @@ def labelled(items: Iterable[Item], kind) -> list[tuple[str, Item]]:
     return [(label(index, item), item) for index, item in enumerate(items) if isinstance(item, kind)]
 
 
-def velocity_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.ndarray:
+def velocity_at(name: str, item: Liquid | Inflow | Smoke, points: np.ndarray) -> np.ndarray:
     """The velocity [m/s] that an item gives its liquid at points (n, 3), shape (n, 3); errors call it `name`.
 
     Outside its shape a function of the user's need not give finite numbers.
@@ -344,6 +421,17 @@ def velocity_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.ndar
     if callable(item.velocity):
         return argument.evaluated(name, "velocity", item.velocity, points, 3, within=item.shape)
     return np.broadcast_to(item.velocity, points.shape)
+
+
+def smoke_at(name: str, item: Smoke, points: np.ndarray) -> np.ndarray:
+    """Density and temperature [K] that an item gives smoke at points (n, 3), shape (n, 2); errors call it `name`."""
+    out = np.empty((len(points), 2))
+    for column, what in enumerate(("density", "temperature")):
+        value = getattr(item, what)
+        if callable(value):
+            value = argument.evaluated(name, what, value, points, within=item.shape)
+        out[:, column] = value
+    return out
 
 
 def values_at(name: str, item: Force | SurfacePressure, points: np.ndarray, time: float) -> np.ndarray:
@@ -390,8 +478,10 @@ def _check_item(index, item, grid) -> None:
         return  # it may still come in
     if isinstance(item, RigidBody):
         _check_body(name, item, grid)
-    if isinstance(item, Liquid | Inflow):
+    if isinstance(item, Liquid | Inflow) or (isinstance(item, Smoke) and item.velocity is not None):
         velocity_at(name, item, _probe(grid))
+    if isinstance(item, Smoke):
+        smoke_at(name, item, _probe(grid))
     _check_inside(name, item, grid)
     if isinstance(item, Inflow):
         _check_thickness(name, item, grid)
@@ -436,7 +526,7 @@ def _check_inside(name, item, grid) -> None:
             f"{name} lies from {argument.short(low)} to {argument.short(high)} m, wholly outside the domain "
             f"from {argument.short(start)} to {argument.short(end)} m"
         )
-        if isinstance(item, Liquid | Inflow | RigidBody):
+        if isinstance(item, Liquid | Smoke | Inflow | RigidBody):
             raise ValueError(where)
         warnings.warn(f"{where}: it has no effect", stacklevel=5)
 

@@ -132,7 +132,7 @@ class Sources:
             fresh = (item.shape.distance(before) >= 0) | ~self._inside(before)  # an inflow may reach through a side
             position, velocity = position[fresh], velocity[fresh]
         free = outside_solids(position)
-        return Particles.at(position[free], velocity[free], self._affine)
+        return self._particles(position[free], velocity[free])
 
     def _seeds(self, item, number) -> np.ndarray:
         shape = item.shape
@@ -178,11 +178,11 @@ class Sources:
         return np.any(near, axis=0).reshape(self.grid.shape)
 
     def _none(self) -> Particles:
-        return Particles.at(np.empty((0, 3)), (0, 0, 0), self._affine)
+        return self._particles(np.empty((0, 3)), (0, 0, 0))
 
-    @property
-    def _affine(self) -> bool:
-        return self.scene.method.advection == "apic"
+    def _particles(self, position, velocity) -> Particles:
+        smoke = np.zeros((len(position), 2)) if self.scene.has_smoke else None
+        return Particles.at(position, velocity, self.scene.method.advection == "apic", smoke)
 
     def _closed(self, boundary: Boundary, window: Window) -> Boundary:
         weights, phi = self.scene.method.weights, window.nodes(self._phi)

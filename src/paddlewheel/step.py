@@ -1,26 +1,18 @@
-"""The time steps, each a list of calls from top to bottom."""
+"""The time step of liquid, a list of calls from top to bottom."""
 
 import math
-import time
-from collections.abc import Sequence
 
 import numpy as np
 
-from paddlewheel.bodies import Bodies, Coupling
-from paddlewheel.continuation import Continuation
-from paddlewheel.grid.centroid import open_centroids
+from paddlewheel.fluid import Clock, Fluid, from_particles
 from paddlewheel.grid.extrapolate import extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.grid.window import Window, window_around
-from paddlewheel.hand import Hands
-from paddlewheel.kernel import threads_worth
 from paddlewheel.liquids import check_room, filled
-from paddlewheel.measure import Solids
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pockets import fill_pockets
-from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.physics.seeding import (
     density_error,
     enclose_crowds,
@@ -30,16 +22,9 @@ from paddlewheel.physics.seeding import (
 )
 from paddlewheel.physics.separation import around, touching
 from paddlewheel.physics.surface import FAR, liquid_volume, surface_distance
-from paddlewheel.physics.transfer import density, sorted_by_cell, to_faces, to_particles
-from paddlewheel.scene import (
-    Force,
-    Scene,
-    SurfacePressure,
-    labelled,
-    values_at,
-)
-from paddlewheel.sources import Sources
-from paddlewheel.types import Body, Boundary, Faces, Particles, SolveInfo, State, StepReport
+from paddlewheel.physics.transfer import density, sorted_by_cell, to_particles
+from paddlewheel.scene import Scene, SurfacePressure, labelled, values_at
+from paddlewheel.types import Boundary, Faces, SolveInfo, State, StepReport
 
 WAVES = 0.7  # a step lasts at most this × √(h/g): the shortest waves a grid can hold go unstable at 1.1
 FARTHEST_APART = 2.0  # cells by which neighbours a cell apart may part in a step
@@ -51,47 +36,39 @@ FULL = 0.99  # part of all room beyond which liquid has no surface: what looks l
 MARGIN = 2  # cells around the liquid that are looked at besides those whose velocity is wanted
 
 
-class Stepper:
-    """The time step of a scene: solids, sources and forces, and the state that they change."""
+class Stepper(Fluid):
+    """The time step of a scene with liquid: solids, sources and forces, and the state that they change."""
 
     def __init__(self, scene: Scene):
-        self.scene, self.grid = scene, scene.grid
-        self.solids = Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides)
-        self.sources = Sources(scene)
-        self.bodies = Bodies(scene, self.solids.masses, self.solids.body_shapes)
-        self.hands = Hands(scene, self.solids.masses)
-        self.beyond = Continuation(scene.grid.h, scene.method.cfl, self.solids.moving)
-        self.per_cell = self.sources.per_cell
+        super().__init__(scene)
         self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
         self._looked_at: tuple[Boundary, Window, Boundary, tuple[np.ndarray, float]] | None = None
         self._touching: tuple[np.ndarray, np.ndarray] | None = None
 
     def check(self) -> None:
         """Refuse what cannot start."""
-        check_room(self.scene, self.per_cell, self._outside_solids(0.0, self.bodies.start()))
+        check_room(self.scene, self.per_cell, self.outside_solids(0.0, self.bodies.start()))
 
     def start(self) -> State:
         """The state at time zero: liquids and inflows filled with particles."""
         bodies = self.bodies.start()
         boundary = self.boundary(0.0, bodies)
-        outside = self._outside_solids(0.0, bodies)
+        outside = self.outside_solids(0.0, bodies)
         check_room(self.scene, self.per_cell, outside)
         particles = filled(self.scene, self.per_cell, outside).joined(self.sources.emit(None, 0, outside)[0])
         self.solids.push_out(particles.position, boundary, 0.0, bodies)
         window, boundary, seen = self._window(particles, boundary)
         particles, first = sorted_by_cell(window.grid, particles)
         phi, _ = self._surface(window, particles, first, boundary, seen)
-        old, _ = extrapolate(*_from_particles(window.grid, particles, first), 2)
+        old, _ = extrapolate(*from_particles(window.grid, particles, first), 2)
         # solids may move already
-        projection, _, bodies, boundary, _ = self._projected(window, old, phi, boundary, bodies, 0.0, 1.0)
-        velocity = self._continued(projection.velocity, self.beyond.known(projection, boundary), boundary, window)
+        projection, _, bodies, boundary, _ = self.projected(
+            window, old, phi, boundary, bodies, 0.0, 1.0, separating=self._separating(boundary)
+        )
+        velocity = self.continued(projection.velocity, self.beyond.known(projection, boundary), boundary, window)
         if bodies:  # they gave the liquid of their momentum, and must not do so again
             particles = to_particles(window.grid, particles, velocity, old, 1.0)
         return self._state(window, 0.0, 0, velocity, None, phi, particles, None, bodies, {})
-
-    def boundary(self, time: float, bodies: Sequence[Body] | None = None) -> Boundary:
-        """The solids at a time [s], measured into arrays."""
-        return self.solids.measure(time, bodies)
 
     def limit(self, state: State) -> float:
         """The largest step [s].
@@ -99,11 +76,9 @@ class Stepper:
         The fastest liquid or solid crosses `cfl` cells, and if there is a surface,
         what is a cell apart parts by FARTHEST_APART, and waves stay stable.
         """
-        with self._threads(state.particles):
+        with self.threads(state.particles):
             fastest, steepest = rates(self.grid, state.velocity, state.phi, state.within)
-        if self.solids.moving:
-            scripted = self.solids.fastest(state.time)
-            fastest = max(fastest, scripted, self.bodies.fastest(state.bodies))
+        fastest = max(fastest, self.fastest_solid(state))
         limits = [self.scene.method.cfl * self.grid.h / fastest] if fastest else []
         if state.phi.max() < 0 and not self.sources.giving:
             return min(limits, default=math.inf)
@@ -114,12 +89,12 @@ class Stepper:
 
     def step(self, state: State, dt: float) -> tuple[State, StepReport]:
         """The state dt [s] later, and what happened. The old one loses its arrays: they are a third of the memory."""
-        with self._threads(state.particles):
+        with self.threads(state.particles):
             return self._step(state, dt)
 
     def _step(self, state, dt) -> tuple[State, StepReport]:
         method = self.scene.method
-        now, number, clock = state.time + dt, state.steps + 1, _Clock()
+        now, number, clock = state.time + dt, state.steps + 1, Clock()
         flow, pressure, particles, shift = state.release()
 
         bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt)
@@ -132,7 +107,7 @@ class Stepper:
         del shift
         clock.stop("move")
 
-        particles, inflow, outflow, full = self._exchanged(particles, solids, bodies, now, dt, number)
+        particles, inflow, outflow, full = self.exchanged(particles, solids, bodies, now, dt, number)
         clock.stop("sources")
 
         window, boundary, seen = self._window(particles, solids)
@@ -150,7 +125,7 @@ class Stepper:
             beside = Faces(*(_beside_liquid(phi, a) for a in range(3)))
             old = semi_lagrangian(grid, flow, dt, where=beside)
         else:
-            old, _ = extrapolate(*_from_particles(grid, particles, first), 2)
+            old, _ = extrapolate(*from_particles(grid, particles, first), 2)
         del flow
         clock.stop("transfer")
 
@@ -158,21 +133,22 @@ class Stepper:
         pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
-        projection, solves, bodies, boundary, rest = self._projected(
+        projection, solves, bodies, boundary, rest = self.projected(
             window, velocity, phi, boundary, pulled, now, dt, start=pressure,
             surface_pressure=self._surface_pressure(grid, now), holds=self.hands.at(now, dt), known=state.contacts,
+            separating=self._separating(boundary),
         )  # fmt: skip
         if bodies:
             contacts |= rest | self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
 
         worst, energy = self._audited(projection, phi, boundary, window)
-        warnings = self._warnings(stuck, projection)
+        warnings = self.warnings(stuck, projection)
         clock.stop("report")
 
         pressure, spread = projection.pressure, projection.spread
         known = self.beyond.known(projection, boundary)
-        velocity = self._continued(projection.velocity, known, boundary, window)
+        velocity = self.continued(projection.velocity, known, boundary, window)
         del projection  # and the velocities it has
         clock.stop("extrapolate")
 
@@ -211,7 +187,7 @@ class Stepper:
             carried = self.solids.carried(position, state.time, now, state.bodies, bodies)
         stuck = move(
             self.grid, position, _joined(flow, shift, dt, state.within), solids, dt,
-            open_sides=self.scene.open_sides, stages=1, centroids=self._centroids(solids), carried=carried,
+            open_sides=self.scene.open_sides, stages=1, centroids=self.centroids(solids), carried=carried,
         )  # fmt: skip
         self.solids.push_out(position, solids, now, bodies)
         return stuck
@@ -235,26 +211,6 @@ class Stepper:
             grid.zeros_faces() if shift is None else window.on_faces(shift),
             bodies, contacts, window.within,
         )  # fmt: skip
-
-    def _threads(self, particles):
-        """As many threads as a step of this size is worth."""
-        return threads_worth(max(math.prod(self.grid.shape), len(particles.position)))
-
-    def _outside_solids(self, time: float, bodies):
-        """A function of points (n, 3) that tells which no solid covers at a time."""
-        return lambda points: self.solids.distance(points, time, bodies) > 0
-
-    def _exchanged(self, particles, boundary, bodies, now, dt, number) -> tuple[Particles, float, float, list[str]]:
-        """The particles after sources gave and drains took; both volumes [m³]; and warnings of the sources."""
-        gone = self.sources.drained(particles)
-        lost = 0 if gone is None else int(np.count_nonzero(gone))
-        if lost:
-            particles = particles.take(~gone)
-        new, warnings = self.sources.emit(dt, number, self._outside_solids(now, bodies), particles, boundary)
-        if len(new.position):
-            particles = particles.joined(new)
-        each = self.grid.h**3 / self.per_cell
-        return particles, len(new.position) * each, lost * each, warnings
 
     def _surface(self, window, particles, first, boundary, seen) -> tuple[np.ndarray, np.ndarray]:
         """φ [m] of the particles, extended into the solids, and the relative excess of their density."""
@@ -280,14 +236,10 @@ class Stepper:
 
     def _forced(self, grid, velocity, phi, time, dt) -> Faces:
         """Velocity after gravity and the scene's forces acted for dt; components that none acts on are not copied."""
-        forces = labelled(self.scene.items, Force)
         pull = [np.float32(g * dt) for g in self.scene.gravity]
-        velocity = Faces(*(u + g if g or forces else u for u, g in zip(velocity, pull, strict=True)))
-        for a in range(3 if forces else 0):
-            wet = _beside_liquid(phi, a)
-            points = grid.face_points(a)[wet]
-            for name, item in forces:
-                velocity[a][wet] += np.float32(dt) * values_at(name, item, points, time)[:, a].astype(np.float32)
+        velocity = Faces(*(u + g if g or self.forces else u for u, g in zip(velocity, pull, strict=True)))
+        if self.forces:
+            self.push(grid, velocity, Faces(*(_beside_liquid(phi, a) for a in range(3))), time, dt)
         return velocity
 
     def _surface_pressure(self, grid, time) -> float | np.ndarray:
@@ -297,29 +249,6 @@ class Stepper:
             return 0.0
         points = grid.cell_points().reshape(-1, 3)
         return sum(values_at(name, item, points, time).astype(float) for name, item in items).reshape(grid.shape)
-
-    def _projected(
-        self, window, velocity, phi, boundary, bodies, time, dt, surface_pressure=0.0, start=None, holds=(), known=None
-    ) -> Coupling:
-        """The projection, and the bodies and the boundary as they move after it."""
-        scene, method, grid = self.scene, self.scene.method, window.grid
-        separating = self._separating(boundary)
-
-        def opened(boundary) -> Boundary:
-            return self.sources.opened(boundary, window)
-
-        def solve(boundary, terms=None) -> Projection:
-            return project(
-                grid, velocity, phi, opened(boundary), dt,
-                density=scene.density, surface_pressure=surface_pressure, solver=method.solver,
-                tolerance=method.tolerance, start=start, terms=terms, separating=separating,
-            )  # fmt: skip
-
-        if not bodies:
-            projection = solve(boundary)
-            return Coupling(projection, [projection.info], (), boundary, {})
-        air = np.broadcast_to(surface_pressure, grid.shape)
-        return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known)
 
     def _falling(self, old, velocity, dt) -> dict[int, np.ndarray]:
         """How much farther liquid on faces goes in the next step than its velocity takes it, if it falls freely [m].
@@ -353,12 +282,6 @@ class Stepper:
             np.clip(s, -most, most, out=s)
         return shift, info
 
-    def _continued(self, velocity, known, boundary, window) -> Faces:
-        """Velocity beyond the liquid and in solids, and that of the sources."""
-        velocity = self.beyond.velocity(velocity, known, boundary)
-        self.sources.carry(velocity, window)
-        return velocity
-
     def _separating(self, boundary) -> np.ndarray | None:
         """The cells at walls that liquid may leave, measured anew where solids move; None if the method lets it not."""
         if not self.scene.method.wall_separation:
@@ -376,35 +299,6 @@ class Stepper:
             worst, _ = audit(window.grid, projection.velocity, closed, opened, density)
         return worst, energy
 
-    def _centroids(self, boundary):
-        return open_centroids(boundary.phi) if self.scene.method.interpolation == "open-centroid" else None
-
-    def _warnings(self, stuck, projection) -> list[str]:
-        found = [f"{stuck} particles are deep in a solid"] if stuck else []
-        lost = np.abs(projection.lost)
-        if lost.max(initial=0.0) > 1e-3 * self.grid.h**3:
-            found.append(f"closed regions had to lose or gain {lost.sum():.3g} m³, because {self._pressing()}")
-        return found
-
-    def _pressing(self) -> str:
-        """What can change the room in a closed region, or what is in it."""
-        poured = ["inflows gave more than fits"] if self.sources.giving else []
-        return " or ".join(["solids moved in or out"] * (self.solids.moving or not poured) + poured)
-
-
-class _Clock:
-    """Seconds of each stage, by their names."""
-
-    def __init__(self):
-        self.seconds: dict[str, float] = {}
-        self._last = time.perf_counter()
-
-    def stop(self, stage: str) -> None:
-        """Add what passed since the last call to a stage."""
-        now = time.perf_counter()
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
-        self._last = now
-
 
 def _joined(flow, shift, dt, within) -> Faces:
     """Velocity that in dt also moves by the shift, in place of it; both are zero but `within`."""
@@ -415,12 +309,6 @@ def _joined(flow, shift, dt, within) -> Faces:
         way *= np.float32(1 / dt)
         way += u
     return shift
-
-
-def _from_particles(grid, particles, first) -> tuple[Faces, Faces]:
-    """The velocity that particles give the faces, and the faces any of them reaches."""
-    velocity, weight = to_faces(grid, particles, first)
-    return velocity, Faces(*(w > 0 for w in weight))
 
 
 def _beside_liquid(phi, axis) -> np.ndarray:

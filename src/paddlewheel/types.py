@@ -163,29 +163,34 @@ class SolveInfo(NamedTuple):
 
 
 class Particles(NamedTuple):
-    """What carries the liquid: points that move with it, in the order of their cells after a step.
+    """What carries the fluid: points that move with it, in the order of their cells after a step.
 
     position  (n, 3) float32 [m]
     velocity  (n, 3) float32 [m/s]
     affine    (n, 3, 3) float32 [1/s]: row a is the gradient of velocity component a (APIC); (0, 3, 3) where unused
+    smoke     (n, 2) float32: density and temperature [K] of the smoke they carry; (0, 2) where unused
     """
 
     position: np.ndarray
     velocity: np.ndarray
     affine: np.ndarray
+    smoke: np.ndarray
 
     @classmethod
-    def at(cls, position: np.ndarray, velocity: np.ndarray, affine: bool = False) -> "Particles":
-        """Particles at positions, with velocities and, if wanted, a gradient of zero."""
+    def at(
+        cls, position: np.ndarray, velocity: np.ndarray, affine: bool = False, smoke: np.ndarray | None = None
+    ) -> "Particles":
+        """Particles at positions, with velocities and, if wanted, a gradient of zero, and smoke."""
         position = np.ascontiguousarray(position, np.float32).reshape(-1, 3)
         velocity = np.ascontiguousarray(np.broadcast_to(velocity, position.shape), np.float32)
-        return cls(position, velocity, np.zeros((len(position) if affine else 0, 3, 3), np.float32))
+        affine = np.zeros((len(position) if affine else 0, 3, 3), np.float32)
+        smoke = np.ascontiguousarray(np.empty((0, 2)) if smoke is None else smoke, np.float32)
+        return cls(position, velocity, affine, smoke)
 
     def take(self, which: np.ndarray) -> "Particles":
         """Those of a boolean mask or of an array of indices."""
-        return Particles(
-            self.position[which], self.velocity[which], self.affine[which] if len(self.affine) else self.affine
-        )
+        position, velocity, *unused = self
+        return Particles(position[which], velocity[which], *(part[which] if len(part) else part for part in unused))
 
     def joined(self, other: "Particles") -> "Particles":
         """These and then the others."""
@@ -209,19 +214,21 @@ class Body(NamedTuple):
 
 @dataclass
 class State:
-    """Everything a simulation knows of the liquid at one time: what a step starts from, and what it leaves.
+    """Everything a simulation knows of the fluid at one time: what a step starts from, and what it leaves.
 
     time       [s]
     steps      taken so far; what is drawn at random depends on it
     velocity   [m/s] on faces, float32, also beyond the surface and in solids
     pressure   [Pa] at centres, float64
     phi        the liquid's level set [m] at centres, float32
-    particles  about in the order of their cells
+    particles  about in the order of their cells; smoke that the grid carries has none
     shift      [m] on faces, float32: how far the next step moves particles besides, to keep their density and to fall
     bodies     the rigid bodies, in the order of the scene's items
     contacts   what is known of their earlier contacts, what they rest on, and which fall freely: arrays by name
     within     (3, 2): from which cell on, and up to which, along each axis there can be velocity, pressure and shift;
                all are zero beyond. None for everywhere
+    density, temperature   of smoke, the latter [K] above the surroundings, at centres, float32; None without
+    markers    (n, 3) float32 [m]: points that go with smoke, to be seen; None without
     """
 
     time: float
@@ -234,12 +241,16 @@ class State:
     bodies: tuple[Body, ...] = ()
     contacts: dict[str, np.ndarray] = field(default_factory=dict)
     within: np.ndarray | None = None
+    density: np.ndarray | None = None
+    temperature: np.ndarray | None = None
+    markers: np.ndarray | None = None
 
     def copy(self) -> "State":
         """A state that shares no array with this one."""
         bodies = tuple(Body(*map(np.copy, body)) for body in self.bodies)
         contacts = {name: array.copy() for name, array in self.contacts.items()}
-        return State(self.time, self.steps, *(self._mapped(np.copy)), bodies, contacts, self.within)
+        optional = {name: np.copy(array) for name, array in self._optional().items()}
+        return State(self.time, self.steps, *(self._mapped(np.copy)), bodies, contacts, **optional)
 
     def release(self) -> tuple[Faces, np.ndarray, Particles, Faces]:
         """Velocity, pressure, particles and shift, which the state forgets."""
@@ -256,8 +267,7 @@ class State:
         for part in Body._fields if self.bodies else ():
             arrays[f"bodies.{part}"] = np.array([getattr(body, part) for body in self.bodies])
         arrays |= {f"contacts.{name}": array for name, array in self.contacts.items()}
-        if self.within is not None:
-            arrays["within"] = self.within
+        arrays |= self._optional()
         with open(path, "wb") as file:
             np.savez(file, **arrays)
 
@@ -267,20 +277,25 @@ class State:
         with np.load(path) as file:
             velocity, shift = (Faces(*(file[f"{name}.{a}"] for a in AXES)) for name in ("velocity", "shift"))
             particles = Particles(*(file[f"particles.{part}"] for part in Particles._fields))
+            optional = {name: file[name] for name in _OPTIONAL if name in file}
             bodies = [file[f"bodies.{part}"] for part in Body._fields if f"bodies.{part}" in file]
             bodies = tuple(Body(*row) for row in zip(*bodies, strict=True))
             contacts = {name.removeprefix("contacts."): file[name] for name in file if name.startswith("contacts.")}
             return cls(
                 float(file["time"]), int(file["steps"]), velocity, file["pressure"], file["phi"], particles, shift,
-                bodies, contacts, file.get("within"),
+                bodies, contacts, **optional,
             )  # fmt: skip
 
     def _mapped(self, function) -> list:
         values = (getattr(self, name) for name in _FIELDS)
         return [type(v)(*map(function, v)) if isinstance(v, tuple) else function(v) for v in values]
 
+    def _optional(self) -> dict[str, np.ndarray]:
+        return {name: getattr(self, name) for name in _OPTIONAL if getattr(self, name) is not None}
+
 
 _FIELDS = ("velocity", "pressure", "phi", "particles", "shift")
+_OPTIONAL = ("within", "density", "temperature", "markers")
 
 
 class StepReport(NamedTuple):
@@ -288,14 +303,15 @@ class StepReport(NamedTuple):
 
     dt              [s]
     substeps        how many steps the report sums up
-    divergence      largest, over liquid cells, weighted by the open part of their faces [1/s]
-    volume          [m³] of the liquid's level set outside solids
+    divergence      largest, over cells of fluid, weighted by the open part of their faces [1/s]
+    volume          [m³] of the liquid's level set outside solids, or of the gas that smoke is in
     kinetic_energy  [J]
     inflow          [m³] that sources gave
     outflow         [m³] that was drained or left through open sides
     warnings        what the user should know
     solves          how each linear solve went
     seconds         of each stage
+    smoke           [m³] that all smoke would fill at density 1
     """
 
     dt: float
@@ -308,6 +324,7 @@ class StepReport(NamedTuple):
     warnings: list[str]
     solves: list[SolveInfo]
     seconds: dict[str, float]
+    smoke: float = 0.0
 
 
 def check_memory(grid: Grid) -> None:

@@ -27,9 +27,7 @@ def first_step(scene, phi, dt=DT):
     bodies = stepper.bodies.start()
     boundary = stepper.boundary(0.0, bodies)
     bodies = stepper.bodies.pulled(bodies, 0.0, dt)
-    projection, _, bodies, boundary, _ = stepper._projected(
-        Window(grid, grid), velocity, phi, boundary, bodies, 0.0, dt
-    )
+    projection, _, bodies, boundary, _ = stepper.projected(Window(grid, grid), velocity, phi, boundary, bodies, 0.0, dt)
     assert projection.info.converged
     return projection, bodies, boundary
 
@@ -113,7 +111,7 @@ def test_a_push_on_one_body_moves_the_other_as_foretold(gap):
         push = np.zeros((2, 6))
         push[0, motion] = 1.0
         pushed = with_velocities(bodies, [body.inverse @ p for body, p in zip(coupled, push, strict=True)])
-        projection, _, after, *_ = stepper._projected(
+        projection, _, after, *_ = stepper.projected(
             Window(grid, grid), grid.zeros_faces(), phi, boundary, pushed, 0.0, DT
         )
         foretold = np.einsum("nimj,mj->ni", yielding(coupled, projection.reply), push)
@@ -140,7 +138,7 @@ def test_momentum_of_a_blob_with_a_body_in_it_is_kept(ratio):
     boundary = stepper.boundary(0.0, bodies)
     coupled = stepper.bodies.coupled(bodies, boundary)[0]
     velocity = pw.Faces(*(rng.standard_normal(u.shape).astype(np.float32) for u in grid.zeros_faces()))
-    projection, _, after, *_ = stepper._projected(Window(grid, grid), velocity, phi, boundary, bodies, 0.0, DT)
+    projection, _, after, *_ = stepper.projected(Window(grid, grid), velocity, phi, boundary, bodies, 0.0, DT)
 
     padded = np.pad(phi, 1, mode="edge").astype(float)
     gained, scale = np.zeros(6), 0.0

@@ -208,7 +208,7 @@ def first_moment_of_particles(grid, particles):
     second moment of the hats, Σ_f w_f (x_f − x_p)_b (x_f − x_p)_d, which is
     diagonal.  Jiang et al. 2015 §5.
     """
-    x, v, c = (array.astype(float) for array in particles)
+    x, v, c, _ = (array.astype(float) for array in particles)
     f = (x[:, None, :] / grid.h - 0.5 * (1 - np.eye(3))) % 1
     return np.einsum("pa,pb->ab", v, x) + (c * grid.h**2 * f * (1 - f)).sum(0)
 
@@ -332,7 +332,7 @@ def test_threads_do_not_matter(on_threads, affine):
 def test_bad_input_is_named():
     grid = GRIDS["3-D"]
     particles, first = sorted_by_cell(grid, scattered(grid, 10))
-    with pytest.raises(ValueError, match=r"positions \(10, 3\), velocities \(9, 3\)"):
+    with pytest.raises(ValueError, match=r"position \(10, 3\), velocity \(9, 3\)"):
         sorted_by_cell(grid, particles._replace(velocity=particles.velocity[1:]))
     with pytest.raises(ValueError, match=r"expected .* as sorted_by_cell gives it"):
         to_faces(grid, particles, first[:-1])

@@ -75,8 +75,8 @@ class _Compared(Stepper):
         super().__init__(scene)
         self.found, self.residuals, self.unknowns, self.loose = [], [], 0, 0
 
-    def _projected(self, window, velocity, phi, boundary, bodies, time, dt, start=None, **rest):
-        bound = self._separating(boundary)
+    def projected(self, window, velocity, phi, boundary, bodies, time, dt, *, separating, start=None, **rest):
+        bound, kept = separating, {"separating": separating, "start": start, **rest}
         ways = [(None, start), (bound, start), (bound, None)]
         found = []
         for separating, begin in ways:
@@ -87,7 +87,7 @@ class _Compared(Stepper):
             found.append((infos[0].iterations, min(info.seconds for info in infos)))
             self.residuals += [infos[0].residual] if separating is not None else []
         self.found.append(found)
-        coupling = super()._projected(window, velocity, phi, boundary, bodies, time, dt, start=start, **rest)
+        coupling = super().projected(window, velocity, phi, boundary, bodies, time, dt, **kept)
         self.unknowns = coupling.projection.info.unknowns
         if coupling.projection.loose is not None:
             self.loose = max(self.loose, int(coupling.projection.loose.sum()))

@@ -16,6 +16,7 @@ __all__ = [
     "density_error",
     "enclose_crowds",
     "enclose_strays",
+    "refill",
     "reseed",
     "seed",
     "seed_in_chunks",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 CROWDED = 2.0  # times the number of particles that a cell should have
+LACKING = 0.5  # part of that number below which a cell of gas gets new ones
 SCATTER = 1.5  # cells that a particle of a crowd goes along each axis, at most
 DOUBT = 0.05  # cells by which φ may lie above what the density of particles says
 STRAY = 0.1  # cells: depth of the liquid that a particle is for which there is none
@@ -99,6 +101,33 @@ def reseed(
         raise ValueError(f"solid of shape {solid.shape}: expected values at nodes, {grid.node_shape}")
     solid = np.require(solid, np.float32, "CAW")
     return _scatter(position, first, grid.first, solid, grid.h, round(CROWDED * per_cell), number) > 0
+
+
+def refill(
+    grid: Grid, first: np.ndarray, room: np.ndarray, solid: np.ndarray, *, per_cell: int = 8, number: int = 0
+) -> np.ndarray:
+    """Positions [m] of new particles, (n, 3) float32, in cells with less than LACKING × per_cell × their room.
+
+    room is the part of each cell that may be filled, (nx, ny, nz). A cell gets as many as are missing, but for chance;
+    none in solids. The rest is as for `reseed`.
+    """
+    counts, wanted = np.diff(first), per_cell * room.reshape(-1)
+    lacking = np.flatnonzero(counts < LACKING * wanted)
+    if not len(lacking):
+        return np.empty((0, 3), np.float32)
+    cells = np.stack(np.unravel_index(lacking, grid.shape), axis=-1)
+    points = _jittered(grid, cells, _boxes_along_side(grid, per_cell), per_cell, number)
+    missing = np.repeat(1 - counts[lacking] / wanted[lacking], per_cell)
+    points = points[np.random.default_rng(number).random(len(points)) < missing]
+    outside = np.empty(len(points), bool)
+    _mark_outside(outside, points, np.require(solid, np.float32, "CAW"), 1 / grid.h)
+    return points[outside].astype(np.float32)
+
+
+@kernel
+def _mark_outside(outside, points, solid, per_h):
+    for p in prange(len(points)):
+        outside[p] = node_value(solid, points[p, 0] * per_h, points[p, 1] * per_h, points[p, 2] * per_h) > 0.0
 
 
 @kernel

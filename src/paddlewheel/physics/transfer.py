@@ -11,7 +11,7 @@ from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces, Grid, Particles
 
-__all__ = ["density", "sorted_by_cell", "to_faces", "to_particles"]
+__all__ = ["density", "sorted_by_cell", "to_cells", "to_faces", "to_particles"]
 
 BLOCKS = 64  # of about equal work, shared out over the threads
 SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)
@@ -28,7 +28,7 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     Two passes of a counting sort, the first one over runs of cells, so that the
     counters of the second stay in cache and no two threads count in the same ones.
     """
-    position, velocity, affine = _checked(particles)
+    position, velocity, affine, smoke = _checked(particles)
     n, cells = len(position), int(np.prod(grid.shape))
     if max(n, cells) >= 2**31:
         raise ValueError(f"{n} particles in {cells} cells: expected fewer than {2**31}")
@@ -58,7 +58,10 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     if len(affine):
         unordered, affine = affine, np.empty_like(affine)
         _permute(affine.reshape(n, 9), unordered.reshape(n, 9), order)
-    return Particles(ordered, position, affine), first
+    if len(smoke):
+        unordered, smoke = smoke, np.empty_like(smoke)
+        _permute(smoke, unordered, order)
+    return Particles(ordered, position, affine, smoke), first
 
 
 @kernel
@@ -147,7 +150,7 @@ def to_faces(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[Faces
     part, if there is one. Zero where there is no particle near. Particles and
     first as `sorted_by_cell` gave them.
     """
-    position, velocity, affine = _checked(particles)
+    position, velocity, affine, _ = _checked(particles)
     first = _checked_first(grid, position, first)
     total, weight = grid.zeros_faces(), grid.zeros_faces()
     slabs = slabs_of(first, grid.shape)
@@ -176,11 +179,28 @@ def density(grid: Grid, position: np.ndarray, first: np.ndarray) -> np.ndarray:
     `sorted_by_cell` gave them.
     """
     position = np.require(position, np.float32, "CAW")
-    first = _checked_first(grid, position, first)
+    return _summed(grid, position, np.empty((0, 2), np.float32), 0, _checked_first(grid, position, first))
+
+
+def to_cells(grid: Grid, particles: Particles, first: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Density and temperature of the smoke that particles carry at centres, float32: their means under the hats.
+
+    weight is their `density`, the sum of the hats. Zero where there is no particle near.
+    """
+    position, _, _, smoke = _checked(particles)
+    first, result = _checked_first(grid, position, first), []
+    for column in range(2):
+        total = _summed(grid, position, smoke, column, first)
+        _divide(total.reshape(-1), weight.reshape(-1))
+        result.append(total)
+    return tuple(result)
+
+
+def _summed(grid, position, values, column, first) -> np.ndarray:
     out = np.zeros(grid.shape, np.float32)
     slabs = slabs_of(first, grid.shape)
     for colour in range(2):
-        add_to_cells(out, position, first, grid.first, slabs, colour, grid.h)
+        add_to_cells(out, position, values, column, first, grid.first, slabs, colour, grid.h)
     return out
 
 
@@ -194,7 +214,7 @@ def to_particles(
 
     The old field is the one `to_faces` gave, before the forces; APIC needs none.
     """
-    position, velocity, affine = _checked(particles)
+    position, velocity, affine, smoke = _checked(particles)
     fields = {"new": as_faces(new, np.float32)}
     if not len(affine) and flip:
         if old is None:
@@ -210,7 +230,7 @@ def to_particles(
         for axis in range(3):
             _subtract(*(u[axis].reshape(-1) for u in (change, fields["new"], fields["old"])), np.float32(flip))
     _interpolate(velocity, affine, position, change, grid.first, np.float32(flip), 1 / grid.h)
-    return Particles(position, velocity, affine)
+    return Particles(position, velocity, affine, smoke)
 
 
 @kernel
@@ -242,13 +262,13 @@ def _interpolate(velocity, affine, position, faces, lowest, kept, per_cell):
 
 def _checked(particles: Particles) -> Particles:
     """The arrays as kernels are compiled for."""
-    position, velocity, affine = (np.require(array, np.float32, "CAW") for array in particles)
-    n = len(position)
-    if position.shape != (n, 3) or velocity.shape != (n, 3) or affine.shape not in ((0, 3, 3), (n, 3, 3)):
-        raise ValueError(
-            f"particles with positions {position.shape}, velocities {velocity.shape} and an affine part {affine.shape}"
-        )
-    return Particles(position, velocity, affine)
+    particles = Particles(*(np.require(array, np.float32, "CAW") for array in particles))
+    n = len(particles.position)
+    allowed = [(n, 3)], [(n, 3)], [(0, 3, 3), (n, 3, 3)], [(0, 2), (n, 2)]
+    if any(array.shape not in shapes for array, shapes in zip(particles, allowed, strict=True)):
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in particles._asdict().items())
+        raise ValueError(f"particles with {shapes}: expected as many of each, or none")
+    return particles
 
 
 def _checked_first(grid, position, first) -> np.ndarray:

@@ -32,6 +32,11 @@ def vector(owner: str, name: str, value) -> tuple[float, float, float]:
     return tuple(_finite(owner, name, value, (3,), "three finite numbers").tolist())
 
 
+def pair(owner: str, name: str, value) -> tuple[float, float]:
+    """Two finite numbers."""
+    return tuple(_finite(owner, name, value, (2,), "two finite numbers").tolist())
+
+
 def direction(owner: str, name: str, value) -> tuple[float, float, float]:
     """Three finite numbers that are not all zero, scaled to length one."""
     axis = _finite(owner, name, value, (3,), "three finite numbers")
