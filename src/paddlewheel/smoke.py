@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from paddlewheel.bodies import Coupling
 from paddlewheel.emitters import Emitters
 from paddlewheel.fluid import Clock, Fluid, from_particles
 from paddlewheel.grid.cells import open_cells, open_volumes
@@ -24,7 +25,7 @@ from paddlewheel.physics.advect import move
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.buoyancy import decay, lifted
 from paddlewheel.physics.carried import carried, carried_faces
-from paddlewheel.physics.deform import rates
+from paddlewheel.physics.pressure import Projection
 from paddlewheel.physics.seeding import density_error, refill, reseed, seed, volume_seen
 from paddlewheel.physics.surface import FAR
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_cells, to_particles
@@ -47,6 +48,7 @@ class SmokeStepper(Fluid):
         self._everywhere = np.full(scene.grid.shape, -FAR * scene.grid.h, np.float32)
         self._by_particles = scene.method.surface == "particles"
         self._entrance = _beside_open_sides(scene, self.beyond.layers)
+        self._kept: Projection | None = None
         self._last: tuple[float, Boundary] | None = None
         self._room: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None
 
@@ -84,9 +86,7 @@ class SmokeStepper(Fluid):
 
         And not more than a source is thick: what passes it unseen would have no smoke.
         """
-        with self.threads(state.particles):
-            fastest, _ = rates(self.grid, state.velocity, state.phi)
-        fastest = max(fastest, self.fastest_solid(state), self.emitters.fastest)
+        fastest = max(*map(_largest, state.velocity), self.fastest_solid(state), self.emitters.fastest)
         lift, (alpha, beta) = 0.0, self.scene.buoyancy
         if any(self.scene.gravity):
             lift = abs(alpha) * _largest(state.density) + abs(beta) * _largest(state.temperature)
@@ -123,7 +123,6 @@ class SmokeStepper(Fluid):
             particles, inflow, outflow, warnings = self.exchanged(particles, boundary, bodies, now, dt, number)
         clock.stop("move")
 
-        first = counted = None
         if self._by_particles:
             particles, first = sorted_by_cell(grid, particles)
             clock.stop("sort")
@@ -132,8 +131,7 @@ class SmokeStepper(Fluid):
             self.emitters.onto_particles(particles, first, dt)
             decay(particles.smoke[:, 0], scene.dissipation, dt)
             decay(particles.smoke[:, 1], scene.cooling, dt)
-            counted = density(grid, particles.position, first)
-            smoke, heat = to_cells(grid, particles, first, counted)
+            smoke, heat = to_cells(grid, particles, first)
             smoke[~open] = heat[~open] = 0
         else:
             args = {"before": before, "open_sides": scene.open_sides, "scheme": scene.method.advection}
@@ -169,6 +167,7 @@ class SmokeStepper(Fluid):
         if self._by_particles:
             particles = to_particles(grid, particles, velocity, old, scene.method.flip)
             clock.stop("gather")
+            counted = density(grid, particles.position, first)
             shift, info = self._spread(projection, counted, seen, known, boundary)
             if reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number):
                 self.solids.push_out(particles.position, boundary, now, bodies)
@@ -188,6 +187,16 @@ class SmokeStepper(Fluid):
             density=smoke, temperature=heat, markers=markers,
         )  # fmt: skip
         return state, report
+
+    def projected(self, window, velocity, phi, boundary, bodies, time, dt, **rest) -> Coupling:
+        """As of any fluid; but where no solid moves the matrix stays the same, and its set-up is kept."""
+        if self._kept is None:
+            coupling = super().projected(window, velocity, phi, boundary, bodies, time, dt, **rest)
+            self._kept = None if self.solids.moving else coupling.projection
+            return coupling
+        opened = self.sources.opened(boundary, window)
+        projection = self._kept.again(opened, velocity, dt, rest.get("start"))
+        return Coupling(projection, [projection.info], (), boundary, {})
 
     def _boundary_before(self, state) -> Boundary:
         """The solids at the time of a state; those of the last step, unless it was another one's."""
@@ -281,4 +290,4 @@ def _beside_open_sides(scene, layers) -> np.ndarray | None:
 
 
 def _largest(field) -> float:
-    return float(np.abs(field).max(initial=0.0))
+    return float(max(field.max(), -field.min()))

@@ -11,7 +11,17 @@ import numpy as np
 from paddlewheel.kernel import kernel
 from paddlewheel.types import AXES
 
-__all__ = ["fetch", "fetch_range", "find", "framed", "inner", "locate", "sample_before", "value_of_known"]
+__all__ = [
+    "fetch",
+    "fetch_at_samples",
+    "fetch_range",
+    "find",
+    "framed",
+    "inner",
+    "locate",
+    "sample_before",
+    "value_of_known",
+]
 
 
 def framed(field: np.ndarray, beyond, open_sides) -> np.ndarray:
@@ -92,6 +102,31 @@ def fetch(out, field, index, part, cells, axis):
         c, d = c + fz[p] * (field[at + si + one] - c), d + fz[p] * (field[at + si + sj + one] - d)
         a, c = a + fy[p] * (b - a), c + fy[p] * (d - c)
         out[p] = a + fx[p] * (c - a)
+
+
+@kernel(parallel=False)
+def fetch_at_samples(out, field, first, cells, axis, of):
+    """What `fetch` gives of a framed field on the faces of the axis `of`, at the samples of an axis from the first on.
+
+    They are in the middle of one, two or four of its own, whose means these are.
+    """
+    nj, nk = cells[1] + (axis == 1), cells[2] + (axis == 2)
+    i, j, k = first // (nj * nk), first // nk % nj, first % nk
+    # own samples are half a cell on along their axis, and those of the other axis half a cell back along that
+    ai, aj, ak = int(of == 0 and axis != 0), int(of == 1 and axis != 1), int(of == 2 and axis != 2)
+    bi, bj, bk = int(axis == 0 and of != 0), int(axis == 1 and of != 1), int(axis == 2 and of != 2)
+    p = 0
+    while p < len(out):
+        count = min(nk - k, len(out) - p)
+        i1, j1, k1 = i + 1, j + 1, k + 1
+        for m in range(count):
+            low = field[i1 - bi, j1 - bj, k1 - bk + m] + field[i1 - bi + ai, j1 - bj + aj, k1 - bk + ak + m]
+            high = field[i1, j1, k1 + m] + field[i1 + ai, j1 + aj, k1 + ak + m]
+            out[p + m] = np.float32(0.25) * (low + high)
+        p, k = p + count, 0
+        j += 1
+        if j == nj:
+            i, j = i + 1, 0
 
 
 @kernel(parallel=False)

@@ -129,11 +129,8 @@ def add_to_faces(total, weight, position, velocity, gradient, first, lowest, sla
 
 
 @kernel
-def add_to_cells(total, position, values, column, first, lowest, slabs, colour, h):
-    """Add points to cell centres, in every second slab: Σ w, without the share that falls outside the grid.
-
-    values is empty, or has a column of what each point counts: Σ w v.
-    """
+def add_to_cells(total, position, first, lowest, slabs, colour, h):
+    """Add points to cell centres, in every second slab: Σ w, without the share that falls outside the grid."""
     nx, ny, nz = total.shape
     flat = total.reshape(-1)
     for n in prange((len(slabs) - colour) // 2):
@@ -146,8 +143,6 @@ def add_to_cells(total, position, values, column, first, lowest, slabs, colour, 
                     _locate(work, cell, lanes, nx, ny, nz, lowest)
                     for nth in range(_most(first, cell, lanes)):
                         _place(work, position, first, cell, lanes, nth, h)
-                        if len(values) > 0:
-                            _count(work, values, column, first, cell, lanes, nth)
                         _sum_on_cells(work)
                     _add_cells(flat, work, cell, lanes, nx, ny, nz)
                     for at in range(_SUMS * LANES, _CELL_ROWS * LANES):
@@ -189,15 +184,6 @@ def _place(work, position, first, cell, lanes, nth, h):
             work[_THERE * LANES + lane] = _ONE
         else:
             work[_THERE * LANES + lane] = _ZERO
-
-
-@kernel(parallel=False)
-def _count(work, values, column, first, cell, lanes, nth):
-    """What the nth point of each cell counts, if there is one."""
-    for lane in range(lanes):
-        p = np.uint64(first[cell + lane] + nth)
-        if p < np.uint64(first[cell + lane + 1]):
-            work[_THERE * LANES + lane] = values[p, column]
 
 
 @kernel(parallel=False)

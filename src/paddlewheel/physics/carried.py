@@ -30,6 +30,7 @@ import numpy as np
 from paddlewheel.grid.cells import open_cells
 from paddlewheel.grid.framed import (
     fetch,
+    fetch_at_samples,
     fetch_range,
     find,
     framed,
@@ -246,13 +247,17 @@ def _trace_block(first, back, ahead, flow, cells, axis, phi, scale, per_h, stage
     for stage in range(stages):  # of the midpoint rule, or of Ralston's method
         step = np.float32((0.0, 0.5, 0.75)[stage])
         weight = np.float32((2 / 9, 3 / 9, 4 / 9)[stage] if stages == 3 else (0.0, 1.0, 0.0)[stage])
-        for b in range(3):
-            for p in range(n):
-                place[b, p] = start[b, p] + (step * gone[b, p] if stage > 0 else np.float32(0))
-        find(index, part, place, cells)
+        if stage > 0:
+            for b in range(3):
+                for p in range(n):
+                    place[b, p] = start[b, p] + step * gone[b, p]
+            find(index, part, place, cells)
         for b in range(3):
             row, to, on = gone[b], back[b, first : first + n], ahead[b, first : first + n]
-            fetch(row, flow[b].reshape(-1), index, part, cells, b)
+            if stage > 0:
+                fetch(row, flow[b].reshape(-1), index, part, cells, b)
+            else:
+                fetch_at_samples(row, flow[b], first, cells, axis, b)
             for p in range(n):
                 row[p] *= np.float32(-scale)
                 if stage == 0:

@@ -63,7 +63,8 @@ class Projection(NamedTuple):
               its walls moved in (positive) or out (negative); empty if there is none
     spread    spread(excess): the displacement [m] on faces that makes room for a relative excess of
               volume in each cell, which is not in more than SPREAD_TOLERANCE of it; and how that solve went
-    again     again(boundary): the same, beside solids that move otherwise
+    again     again(boundary, velocity, dt, start): the same beside solids that move otherwise, or of another velocity
+              and step; what is left out is as it was, but for start, which is this pressure. Costs no set-up
     reply     how much the rows that others added still move if they are pushed, (rows, rows); see `Prepared`
     loose     the cells in which liquid leaves a wall, bool, and
     attached  all other cells of liquid; both None if it may not leave, or leaves nowhere
@@ -76,7 +77,7 @@ class Projection(NamedTuple):
     seconds: dict[str, float]
     lost: np.ndarray
     spread: Callable[[np.ndarray], tuple[Faces, SolveInfo]]
-    again: "Callable[[Boundary], Projection]"
+    again: "Callable[..., Projection]"
     reply: np.ndarray | None
     loose: np.ndarray | None = None
     attached: np.ndarray | None = None
@@ -138,6 +139,13 @@ class _Problem:
             self.prepared = Bounded(system, separating[self.box], last, solver, self.regions)
         self.seconds["set-up"] = self.prepared.seconds
 
+    def again(self, pressure, boundary, velocity=None, dt=None, start=None) -> Projection:
+        """See Projection. A surface pressure, which is in the velocity, stays with it."""
+        if velocity is not None:
+            self.velocity = self.pressed = as_faces(velocity, np.float32)
+        self.dt = self.dt if dt is None else dt
+        return self.projection(boundary, pressure if start is None else start)
+
     def projection(self, boundary, start) -> Projection:
         """The projection beside solids that move as they do in a boundary, from a pressure to start with."""
         grid, regions, rhs, seconds = self.grid, self.regions, self.rhs, self.seconds
@@ -164,7 +172,7 @@ class _Problem:
             pressure[self.box] = np.where(self.unknown, (pressure + self.surface_pressure)[self.box], 0.0)
         seconds |= {"solve": info.seconds, "update": time.perf_counter() - began}
         info = info._replace(seconds=seconds.get("set-up", 0.0) + info.seconds)
-        again = partial(self.projection, start=pressure)
+        again = partial(self.again, pressure)
         spread = partial(_spread, grid, self.open, self.box, self.ghosted, regions, self.prepared)
         return Projection(
             projected, known, pressure, info, seconds, lost, spread, again, self.prepared.reply, *self._left()
