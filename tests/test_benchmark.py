@@ -238,3 +238,32 @@ def test_walls_are_told(walls):
     text = console.export_text()
     assert "…" not in text
     assert "24³" in text
+
+
+@pytest.fixture(scope="module")
+def smoke():
+    cases = [case for case in benchmark.smoke_ladder([16], [12]) if case.program != "phiflow"]
+    return benchmark.smoke(cases, frames=2)
+
+
+def test_rows_of_smoke_hold_together(smoke):
+    assert [(row["scene"], row["program"]) for row in smoke["rows"]] == [
+        ("paddle", "flip"), ("paddle", "maccormack"), ("plume", "maccormack"),
+    ]  # fmt: skip
+    for row in smoke["rows"]:
+        assert row["iterations"] > 0
+        assert (row["particles"] > 0) == (row["program"] == "flip")
+        stages = [seconds for stage, seconds in row["seconds"].items() if stage != "total"]
+        assert sum(stages) == pytest.approx(row["seconds"]["total"], rel=0.5)
+
+
+def test_smoke_is_told_with_and_without_a_peer(smoke):
+    assert json.loads(json.dumps(smoke)) == smoke
+    text = benchmark.smoke_summary(smoke)[0]
+    assert "pip install 'paddlewheel[peers]'" in text
+    peer = smoke["rows"][0] | {"program": "phiflow", "seconds": {"total": 2 * smoke["rows"][0]["seconds"]["total"]}}
+    both = smoke | {"rows": [*smoke["rows"], peer], "ratios": {"paddle 16 flip": 2.0}}
+    console = Console(file=io.StringIO(), width=200)
+    console.print(benchmark.smoke_table(both), benchmark.smoke_stages_table(both))
+    assert "2.0 ×" in console.file.getvalue()
+    assert not any("peers" in line for line in benchmark.smoke_summary(both))

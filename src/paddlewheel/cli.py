@@ -105,7 +105,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 _COMMANDS = ("run", "render", "gallery", "check", "first-step", "bench")
-_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "startup")
+_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "smoke", "startup")
 
 
 def _checked_names(arguments: list[str]) -> list[str]:
@@ -251,6 +251,7 @@ def _add_bench(commands) -> None:
     _add_liquid(kinds)
     _add_bodies(kinds)
     _add_walls(kinds)
+    _add_smoke(kinds)
 
     start = kinds.add_parser(
         "startup",
@@ -346,3 +347,29 @@ def _add_walls(kinds) -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.set_defaults(command=bench.walls)
+
+
+def _add_smoke(kinds) -> None:
+    parser = kinds.add_parser(
+        "smoke",
+        help="frames of smoke, beside PhiFlow",
+        description="Time frames of smoke: a board that turns in a closed box, with particles and with the grid, and\n"
+        "a hot plume past a ball; and the same with PhiFlow, if it is installed (pip install\n"
+        "'paddlewheel[peers]'). docs/benchmarks.md says how it is measured.",
+        epilog="""examples:
+  paddlewheel bench smoke --json smoke.json
+  paddlewheel bench smoke --paddle 40 --plume 24         small grids only: seconds""",
+    )
+    for name, cells, along in (
+        ("--paddle", benchmark.PADDLE_CELLS, "the box's longest side"),
+        ("--plume", benchmark.PLUME_CELLS, "the room's width"),
+    ):
+        default = ",".join(map(str, cells))
+        parser.add_argument(
+            name, type=_cells, default=cells, metavar="N,N,…", help=f"cells along {along} (default: {default})"
+        )
+    parser.add_argument(
+        "--frames", type=int, default=benchmark.FRAMES, metavar="N", help="that are timed (default: %(default)d)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    parser.set_defaults(command=bench.smoke)

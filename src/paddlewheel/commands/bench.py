@@ -70,6 +70,18 @@ def walls(options) -> int:
     return 0
 
 
+def smoke(options) -> int:
+    """Time frames of smoke, beside PhiFlow."""
+    cases = benchmark.smoke_ladder(options.paddle, options.plume)
+    _check_writable(options.json)
+    result = benchmark.smoke(cases, options.frames, progress)
+    tables = [benchmark.smoke_table(result), benchmark.smoke_stages_table(result)]
+    _tell(tables, benchmark.smoke_summary(result))
+    if options.json is not None:
+        _write_json(options.json, result)
+    return 0
+
+
 def startup(options) -> int:
     """Time the first use after an install, and the next process."""
     _check_writable(options.json)

@@ -123,8 +123,7 @@ class Solids:
         position (n, 3) is at the start [s]; before and after are the rigid bodies at start and end. None if there are
         no such solids. A particle goes with the nearest.
         """
-        h = self.grid.h
-        nearest, way = np.full(len(position), np.inf, np.float32), None
+        h, found = self.grid.h, []
         for shape, to in zip(self._going(start, before), self._going(end, after), strict=True):
             low, high = shape.bounds()
             corners = np.stack(np.meshgrid(*np.clip([low, high], -h, np.add(self.grid.size, h)).T), axis=-1).reshape(
@@ -133,21 +132,23 @@ class Solids:
             farthest = np.linalg.norm(_taken(shape, to, corners) - corners, axis=1).max()
             if farthest < PASSED * h:
                 continue
-            way = np.zeros((len(position), 3), np.float32) if way is None else way
             reach = farthest + BESIDE * h
             near = np.flatnonzero(within(position, low - reach, high + reach))
             points = position[near].astype(np.float64)
             if self.grid.is_2d:
                 points[:, 2] = 0.5 * h
             distance = shape.distance(points)
-            mine = distance < np.minimum(reach, nearest[near])
+            mine = distance < reach
             near, points = near[mine], points[mine]
-            nearest[near] = distance[mine]
-            way[near] = _taken(shape, to, points) - points
-        if way is None:
+            found.append((near, distance[mine], _taken(shape, to, points) - points))
+        if not found:
             return None
-        near = np.flatnonzero(np.isfinite(nearest))
-        return near, way[near]
+        near, distance, way = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        if len(found) > 1:
+            order = np.lexsort((distance, near))
+            near, first = np.unique(near[order], return_index=True)
+            way = way[order[first]]
+        return near, way.astype(np.float32)
 
     def _going(self, time, bodies) -> list[Moved]:
         """The solids that can move, where they are at a time."""
