@@ -10,7 +10,7 @@ import numpy as np
 from paddlewheel.hand import gripped
 from paddlewheel.kernel import kernel
 from paddlewheel.measure import carried
-from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, yielding
+from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, wet, yielding
 from paddlewheel.physics.pressure import Projection
 from paddlewheel.scene import Force, RigidBody, Scene, Solid, labelled, values_at
 from paddlewheel.solids import rigid
@@ -55,6 +55,7 @@ class Bodies:
         self.items = [item for _, item in self._named]
         self._solids = labelled(scene.items, Solid)
         self._one_way = np.array([item.one_way for item in self.items], np.bool_)
+        self._hinged = np.array([item.axis is not None for item in self.items], np.bool_)
         self._forces = labelled(scene.items, Force)
         grid = scene.grid
         pairs = zip(self.items, self.masses, strict=True)
@@ -97,7 +98,10 @@ class Bodies:
         """
         if not bodies:
             return (), {}
-        contact, V = self._contact, velocities(bodies)
+        contact, lead = self._contact, np.zeros((len(bodies), 6))
+        if "free" in known:  # theirs is the velocity at the start of the step: this takes it to the middle of it
+            lead = 0.5 * known["free"][:, None] * self._pull(bodies, time, dt)
+        V = velocities(bodies) + lead
         contact.held, contact.coming = (_recalled(known, name) for name in ("held", "coming"))
         contacts = contact.find(bodies, self._obstacles(time), V, dt)
         contact.resolve(V, self.inverses(bodies), contacts, dt, bounce=False)
@@ -105,19 +109,15 @@ class Bodies:
             rigid.moved(body, mass, dt, item.pivot, self.scene.grid.is_2d or bool(item.locked & {"rx", "ry", "rz"}))
             for body, mass, item in zip(with_velocities(bodies, V), self.masses, self.items, strict=True)
         ]
-        pull = self._pull(bodies, time + dt, dt)
-        if "free" in known:  # V is that of the start of the step
-            ways = 0.5 * dt * known["free"][:, None] * pull[:, :3]
-            bodies = [body._replace(position=body.position + way) for body, way in zip(bodies, ways, strict=True)]
         V, W = velocities(bodies), self.inverses(bodies)
-        contacts = contact.find(bodies, self._obstacles(time + dt), V + pull, dt)
+        contacts = contact.find(bodies, self._obstacles(time + dt), V + self._pull(bodies, time + dt, dt), dt)
         contact.resolve(V, W, contacts, dt, bounce=True)
         known = {
             f"{name}.{part}": array
             for name in ("held", "coming")
             for part, array in getattr(contact, name)._asdict().items()
         }
-        return with_velocities(contact.mend(bodies, contacts, W), V), known
+        return with_velocities(contact.mend(bodies, contacts, W), V - lead), known
 
     def touching(self, bodies, velocity: np.ndarray, time: float, dt: float) -> Contacts:
         """Contacts that bodies rest on, if they move at `velocity` (n, 6).
@@ -206,8 +206,16 @@ class Bodies:
         """Which bodies fall freely, for `moved` to know: neither pressure, nor contact, nor a hinge changed what forces
         did in dt [s]."""
         change = np.abs(velocities(after) - velocities(pulled)).max(axis=1, initial=0.0)
-        hinged = np.array([item.axis is not None for item in self.items], np.bool_)
-        return {"free": ~hinged & (change <= _FREE * dt * np.linalg.norm(self.scene.gravity))}
+        return {"free": ~self._hinged & (change <= _FREE * dt * np.linalg.norm(self.scene.gravity))}
+
+    def let_go(self, bodies, boundary: Boundary, liquid: np.ndarray, grid: Grid, holds) -> dict[str, np.ndarray]:
+        """Which bodies begin to fall freely at time zero, as `free` says later: no liquid (a mask of cells) is beside
+        them, they touch nothing, and none of the hands at work holds them."""
+        contacts = self.touching(bodies, velocities(bodies), 0.0, 0.0)
+        bound = self._hinged | wet(self.coupled(bodies, boundary), liquid, grid)
+        bound[contacts.first] = bound[contacts.second[contacts.second >= 0]] = True
+        bound[[hold.body for hold in holds]] = True
+        return {"free": ~bound}
 
     def fastest(self, bodies) -> float:
         """A speed [m/s] that no point of any body exceeds; those that have left the domain do not count."""
@@ -368,7 +376,8 @@ def _alike(measured, M, F) -> bool:
 
 
 def _recalled(known, name) -> Memory:
-    return Memory(*(known[f"{name}.{part}"] for part in Memory._fields)) if known else Memory.none()
+    parts = [known.get(f"{name}.{part}") for part in Memory._fields]
+    return Memory.none() if parts[0] is None else Memory(*parts)
 
 
 @kernel(parallel=False)

@@ -85,9 +85,11 @@ class Stepper:
         # solids may move already
         projection, _, bodies, boundary, _ = self._projected(window, old, phi, boundary, bodies, 0.0, 1.0)
         velocity = self._continued(projection.velocity, self.beyond.known(projection, boundary), boundary, window)
+        contacts = {}
         if bodies:  # they gave the liquid of their momentum, and must not do so again
             particles = to_particles(window.grid, particles, velocity, old, 1.0)
-        return self._state(window, 0.0, 0, velocity, None, phi, particles, None, bodies, {})
+            contacts = self.bodies.let_go(bodies, boundary, phi < 0, window.grid, self.hands.at(0.0, 1 / self.scene.fps))
+        return self._state(window, 0.0, 0, velocity, None, phi, particles, None, bodies, contacts)
 
     def boundary(self, time: float, bodies: Sequence[Body] | None = None) -> Boundary:
         """The solids at a time [s], measured into arrays."""
