@@ -98,26 +98,29 @@ class Bodies:
         """
         if not bodies:
             return (), {}
-        contact, lead = self._contact, np.zeros((len(bodies), 6))
+        contact, pull = self._contact, self._pull(bodies, time, dt)
+        lead = np.zeros(pull.shape)
         if "free" in known:  # theirs is the velocity at the start of the step: this takes it to the middle of it
-            lead = 0.5 * known["free"][:, None] * self._pull(bodies, time, dt)
+            lead = 0.5 * known["free"][:, None] * pull
         V = velocities(bodies) + lead
         contact.held, contact.coming = (_recalled(known, name) for name in ("held", "coming"))
         contacts = contact.find(bodies, self._obstacles(time), V, dt)
-        contact.resolve(V, self.inverses(bodies), contacts, dt, bounce=False)
+        contact.resolve(V, self.inverses(bodies), contacts, dt, bounce=False, pull=pull)
         bodies = [
             rigid.moved(body, mass, dt, item.pivot, self.scene.grid.is_2d or bool(item.locked & {"rx", "ry", "rz"}))
             for body, mass, item in zip(with_velocities(bodies, V), self.masses, self.items, strict=True)
         ]
-        V, W = velocities(bodies), self.inverses(bodies)
-        contacts = contact.find(bodies, self._obstacles(time + dt), V + self._pull(bodies, time + dt, dt), dt)
-        contact.resolve(V, W, contacts, dt, bounce=True)
+        V, W, pull = velocities(bodies), self.inverses(bodies), self._pull(bodies, time + dt, dt)
+        contacts = contact.find(bodies, self._obstacles(time + dt), V + pull, dt)
+        mended = contact.mend(bodies, contacts, W)
+        raised = self._raised(bodies, mended, pull / dt)
+        contact.resolve(V, W, contacts, dt, bounce=True, pull=pull, gained=raised)
         known = {
             f"{name}.{part}": array
             for name in ("held", "coming")
             for part, array in getattr(contact, name)._asdict().items()
         }
-        return with_velocities(contact.mend(bodies, contacts, W), V - lead), known
+        return with_velocities(mended, V - lead), known
 
     def touching(self, bodies, velocity: np.ndarray, time: float, dt: float) -> Contacts:
         """Contacts that bodies rest on, if they move at `velocity` (n, 6).
@@ -314,6 +317,12 @@ class Bodies:
 
     def _obstacles(self, time) -> list[Obstacle]:
         return [Obstacle(solid.shape, solid.pose(time, name)) for name, solid in self._solids]
+
+    def _raised(self, bodies, mended, acceleration) -> np.ndarray:
+        """Energy [J] that bodies gain against an acceleration (n, 6) if they are put elsewhere, (n,)."""
+        way = np.array([there.position - body.position for body, there in zip(bodies, mended, strict=True)])
+        mass = [item.density * mass.volume for item, mass in zip(self.items, self.masses, strict=True)]
+        return -np.array(mass) * np.sum(way * acceleration[:, :3], axis=1)
 
     def _pull(self, bodies, time, dt) -> np.ndarray:
         """What forces add to the velocities in dt, (n, 6)."""
