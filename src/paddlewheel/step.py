@@ -203,7 +203,7 @@ class Stepper:
         return state, report
 
     def _move(self, position, flow, shift, solids, state, bodies, dt) -> int:
-        """Carry particles of a state for dt [s], in place; how many ended deep in a solid. Uses up the shift.
+        """Carry particles of a state for dt [s], in place; how many are left in a solid. Uses up the shift.
 
         Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
         way through it, by the midpoint rule say, and gather. For the volume that loses the last step has made room.
@@ -211,12 +211,11 @@ class Stepper:
         now, carried = state.time + dt, None
         if self.solids.moving:
             carried = self.solids.carried(position, state.time, now, state.bodies, bodies)
-        stuck = move(
+        move(
             self.grid, position, _joined(flow, shift, dt, state.within), solids, dt,
             open_sides=self.scene.open_sides, stages=1, centroids=self._centroids(solids), carried=carried,
         )  # fmt: skip
-        self.solids.push_out(position, solids, now, bodies)
-        return stuck
+        return self.solids.push_out(position, solids, now, bodies).stuck
 
     def _window(self, particles, boundary) -> tuple[Window, Boundary, tuple[np.ndarray, float]]:
         """The part of the domain that has to be looked at, and the boundary and the open volume in it; see `_seen`."""
@@ -382,7 +381,7 @@ class Stepper:
         return open_centroids(boundary.phi) if self.scene.method.interpolation == "open-centroid" else None
 
     def _warnings(self, stuck, projection) -> list[str]:
-        found = [f"{stuck} particles are deep in a solid"] if stuck else []
+        found = [f"{stuck} particles are left in a solid"] if stuck else []
         lost = np.abs(projection.lost)
         if lost.max(initial=0.0) > 1e-3 * self.grid.h**3:
             found.append(f"closed regions had to lose or gain {lost.sum():.3g} m³, because {self._pressing()}")
