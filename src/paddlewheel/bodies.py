@@ -11,13 +11,14 @@ from paddlewheel.hand import gripped
 from paddlewheel.kernel import kernel
 from paddlewheel.measure import carried
 from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, wet, yielding
+from paddlewheel.physics.entry import way_into
 from paddlewheel.physics.pressure import Projection
 from paddlewheel.scene import Force, RigidBody, Scene, Solid, labelled, values_at
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.shapes import Shape
-from paddlewheel.types import AXES, SIDES, Body, Boundary, Grid, SolveInfo
+from paddlewheel.types import AXES, SIDES, Body, Boundary, Faces, Grid, SolveInfo
 
 RESTS = 4  # times at most that what bodies rest on and the pressure are found from each other
 STILL = 3e-3  # part of the bodies' velocities by which the liquid may see them move otherwise than they do
@@ -50,7 +51,7 @@ class Bodies:
     """
 
     def __init__(self, scene: Scene, masses: Sequence[Mass], shapes: Sequence[Shape]):
-        self.scene, self.masses = scene, list(masses)
+        self.scene, self.masses, self._shapes = scene, list(masses), list(shapes)
         self._named = labelled(scene.items, RigidBody)
         self.items = [item for _, item in self._named]
         self._solids = labelled(scene.items, Solid)
@@ -60,6 +61,7 @@ class Bodies:
         grid = scene.grid
         pairs = zip(self.items, self.masses, strict=True)
         self._reach = np.array([_reach(item.shape, mass) for item, mass in pairs])
+        self._weights = np.array([i.density * mass.volume for i, mass in zip(self.items, self.masses, strict=True)])  # kg
         self._contact = Contact(
             shapes,
             self.masses,
@@ -90,11 +92,12 @@ class Bodies:
         return (*bodies[:which], self._moving(item, body, velocity, body.angular_velocity), *bodies[which + 1 :])
 
     def moved(
-        self, bodies, known: dict[str, np.ndarray], time: float, dt: float
+        self, bodies, known: dict[str, np.ndarray], time: float, dt: float, liquid: tuple[np.ndarray, Faces] | None = None
     ) -> tuple[tuple[Body, ...], dict[str, np.ndarray]]:
         """The bodies dt [s] later: they do not enter anything, and what has hit something bounces.
 
-        `known` is what was learnt of contacts in earlier steps; the second result is that for the next one.
+        `known` is what was learnt of contacts in earlier steps; the second result is that for the next one. The liquid
+        that bodies may fall into is φ [m] and the velocity [m/s] at the start.
         """
         if not bodies:
             return (), {}
@@ -102,6 +105,8 @@ class Bodies:
         lead = np.zeros(pull.shape)
         if "free" in known:  # theirs is the velocity at the start of the step: this takes it to the middle of it
             lead = 0.5 * known["free"][:, None] * pull
+            if liquid is not None:
+                lead[:, :3] += self._braked(bodies, velocities(bodies) + lead, known, liquid, dt)
         V = velocities(bodies) + lead
         contact.held, contact.coming = (_recalled(known, name) for name in ("held", "coming"))
         contacts = contact.find(bodies, self._obstacles(time), V, dt)
@@ -318,11 +323,19 @@ class Bodies:
     def _obstacles(self, time) -> list[Obstacle]:
         return [Obstacle(solid.shape, solid.pose(time, name)) for name, solid in self._solids]
 
+    def _braked(self, bodies, V, known, liquid, dt) -> np.ndarray:
+        """What bodies that fall into liquid lack of their velocity [m/s], (n, 3), for the way of this step."""
+        out, grid = np.zeros((len(bodies), 3)), self.scene.grid
+        for n in np.flatnonzero(known["free"] & ~self._one_way):
+            shape, mass = rigid.placed(self._shapes[n], self.masses[n], bodies[n]), self._weights[n]
+            way = dt * V[n, :3]
+            out[n] = way_into(grid, shape, mass, way, *liquid, dt, self.scene.density) - way
+        return out / dt
+
     def _raised(self, bodies, mended, acceleration) -> np.ndarray:
         """Energy [J] that bodies gain against an acceleration (n, 6) if they are put elsewhere, (n,)."""
         way = np.array([there.position - body.position for body, there in zip(bodies, mended, strict=True)])
-        mass = [item.density * mass.volume for item, mass in zip(self.items, self.masses, strict=True)]
-        return -np.array(mass) * np.sum(way * acceleration[:, :3], axis=1)
+        return -self._weights * np.sum(way * acceleration[:, :3], axis=1)
 
     def _pull(self, bodies, time, dt) -> np.ndarray:
         """What forces add to the velocities in dt, (n, 6)."""

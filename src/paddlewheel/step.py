@@ -122,9 +122,10 @@ class Stepper:
     def _step(self, state, dt) -> tuple[State, StepReport]:
         method = self.scene.method
         now, number, clock = state.time + dt, state.steps + 1, _Clock()
+        liquid = state.phi, state.velocity
+        bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt, liquid)
+        del liquid
         flow, pressure, particles, shift = state.release()
-
-        bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt)
         clock.stop("contact")
 
         solids = self.boundary(now, bodies)
