@@ -127,7 +127,8 @@ def test_a_light_ball_makes_no_greater_waves_than_it_has_energy(cfl):
     y = 0.5 + fall + radius
     ball = pw.RigidBody(pw.Cylinder((0.5, y, -1), (0.5, y, 2), radius), density)
     counts = (N, 2 * N, 1)
-    simulation = pw.Simulation(pw.Scene([m * H for m in counts], counts, method=pw.Method(cfl=cfl), items=[WATER, ball]))
+    size, method = [m * H for m in counts], pw.Method(cfl=cfl)
+    simulation = pw.Simulation(pw.Scene(size, counts, method=method, items=[WATER, ball]))
     each = 1000.0 * 0.5 * H / len(simulation.state.particles.position)
     energies, heights = [], []
     while simulation.time < 0.9:
@@ -178,6 +179,16 @@ def test_alternating_coupling_fails_where_the_monolithic_does_not():
         speeds[coupling] = abs(simulation.state.bodies[0].velocity[1])
     assert speeds["monolithic"] < 9.81 * 0.005
     assert speeds["alternating"] > 5 * 9.81 * 0.005
+
+
+@pytest.mark.parametrize("density", [100.0, 500.0, 2000.0])
+def test_alternating_coupling_names_the_body_that_it_flings_off(density):
+    """A stack under water: each box has to move the water in the gaps beside it, much more than it weighs."""
+    boxes = [pw.RigidBody(pw.Box((0.4, 0.12 * i, -1), (0.6, 0.12 * i + 0.12, 2)), density) for i in range(3)]
+    water = pw.Liquid(pw.Box((0, 0, -1), (1, 0.7, 2)))
+    simulation = pw.Simulation(tank(*boxes, water=water, coupling="alternating"))
+    with pytest.raises(pw.SolveFailedError, match=r"items\[[123]\] RigidBody\(Box\) was flung off at .*alternating"):
+        simulation.advance(0.2)
 
 
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])

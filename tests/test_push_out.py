@@ -240,10 +240,12 @@ def test_only_particles_that_stay_in_a_solid_are_warned_of(thick, stride):
     """A piston pushes water along, by cells in a step, and at last against the wall, where it leaves no room."""
     n, speed = 32, 3.0
     piston = Box((0.3, 0.1, -1), (0.3 + thick / n, 0.45, 2))
-    items = [Liquid(Box((0, 0, -1), (1, 0.5, 2))), Solid(piston, motion=lambda t: Pose((speed * max(t - 0.02, 0), 0, 0)))]
+    water = Liquid(Box((0, 0, -1), (1, 0.5, 2)))
+    items = [water, Solid(piston, motion=lambda t: Pose((speed * max(t - 0.02, 0), 0, 0)))]
     simulation = Simulation(Scene((1, 1, 1 / n), (n, n, 1), items=items))
     while simulation.time < 0.25:
         warnings = simulation.step(stride / n / speed).warnings
         position = flatten(simulation.scene.grid, simulation.state.particles.position)
         inside = np.count_nonzero(simulation._stepper.solids.distance(position, simulation.time) < -0.01 / n)
-        assert [w for w in warnings if "in a solid" in w] == ([f"{inside} particles are left in a solid"] if inside else [])
+        expected = [f"{inside} particles are left in a solid"] if inside else []
+        assert [w for w in warnings if "in a solid" in w] == expected

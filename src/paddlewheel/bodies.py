@@ -18,7 +18,7 @@ from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.shapes import Shape
-from paddlewheel.types import AXES, SIDES, Body, Boundary, Faces, Grid, SolveInfo
+from paddlewheel.types import AXES, SIDES, Body, Boundary, Faces, Grid, SolveFailedError, SolveInfo
 
 RESTS = 4  # times at most that what bodies rest on and the pressure are found from each other
 STILL = 3e-3  # part of the bodies' velocities by which the liquid may see them move otherwise than they do
@@ -29,6 +29,7 @@ _THIN = (
     0.9  # cells, below which a body is said to be thinner than one: what is curved seems a little thinner than it is
 )
 _WHOLE = 0.1  # part of a body that may be missing on the grid for its discrete mass to be believed
+_WILD = 100.0  # longest sides of the domain that a body may go in a frame, with the coupling that is not stable
 _LEAST = 0.25  # part of its inertia that must be there, for any motion
 
 
@@ -59,9 +60,9 @@ class Bodies:
         self._hinged = np.array([item.axis is not None for item in self.items], np.bool_)
         self._forces = labelled(scene.items, Force)
         grid = scene.grid
-        pairs = zip(self.items, self.masses, strict=True)
+        pairs = list(zip(self.items, self.masses, strict=True))
         self._reach = np.array([_reach(item.shape, mass) for item, mass in pairs])
-        self._weights = np.array([i.density * mass.volume for i, mass in zip(self.items, self.masses, strict=True)])  # kg
+        self._weights = np.array([item.density * mass.volume for item, mass in pairs])  # kg
         self._contact = Contact(
             shapes,
             self.masses,
@@ -92,7 +93,12 @@ class Bodies:
         return (*bodies[:which], self._moving(item, body, velocity, body.angular_velocity), *bodies[which + 1 :])
 
     def moved(
-        self, bodies, known: dict[str, np.ndarray], time: float, dt: float, liquid: tuple[np.ndarray, Faces] | None = None
+        self,
+        bodies,
+        known: dict[str, np.ndarray],
+        time: float,
+        dt: float,
+        liquid: tuple[np.ndarray, Faces] | None = None,
     ) -> tuple[tuple[Body, ...], dict[str, np.ndarray]]:
         """The bodies dt [s] later: they do not enter anything, and what has hit something bounces.
 
@@ -192,6 +198,7 @@ class Bodies:
         contacts = self.touching(bodies, after - _times(yielded, impulses), time, dt)
         for again in reversed(range(RESTS + 1)):
             free = after - _times(yielded, impulses)
+            self._refuse_wild(free, time)
             found = self.held(free, yielded, contacts, dt)
             push = found - impulses
             more = _times(yielded, push)
@@ -203,6 +210,7 @@ class Bodies:
             after = pushed(held, projection)
             solves.append(projection.info)
             yielded = _learnt(yielded, push, after - before)
+        self._refuse_wild(after + more, time)
         known = {"rest": found / dt}
         return Coupling(projection, solves, with_velocities(bodies, after + more), carrying(after), known)
 
@@ -243,6 +251,19 @@ class Bodies:
     def _speeds(self, V) -> np.ndarray:
         """Speeds [m/s] that no point of the bodies exceeds, if they move at V (n, 6)."""
         return np.linalg.norm(V[:, :3], axis=1) + self._reach * np.linalg.norm(V[:, 3:], axis=1)
+
+    def _refuse_wild(self, V, time) -> None:
+        """Stop a run in which the liquid and the bodies, each moved by what the other did, have flung these off."""
+        if self.scene.method.coupling != "alternating":
+            return
+        speeds, most = self._speeds(V), _WILD * max(self.scene.grid.size) * self.scene.fps
+        for n in np.flatnonzero(~(speeds <= most))[:1]:
+            name, density = self._named[n][0], self.items[n].density
+            raise SolveFailedError(
+                f"{name} was flung off at {speeds[n]:.3g} m/s at {time:.6g} s: coupling='alternating' is unstable for "
+                f"bodies that have to move more liquid than they weigh, as this one of {density:g} kg/m³ has to beside a "
+                "wall or another body; 'monolithic' is not"
+            )
 
     def _seen(self, bodies, boundary, W) -> list[Coupled]:
         """The bodies with these inverse masses, which are zero for the pressure if it does not move them."""

@@ -9,14 +9,10 @@ import numpy as np
 from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene, refuse_viscosity
 from paddlewheel.solids import argument
 from paddlewheel.step import Stepper
-from paddlewheel.types import Boundary, State, StepReport
+from paddlewheel.types import Boundary, SolveFailedError, State, StepReport
 
 MOST_STEPS = 10_000  # in one call of advance; more means that velocities have run away
 _ROUNDING = 1e-9  # frames; how far a time may be from the end of a frame and still be it
-
-
-class SolveFailedError(RuntimeError):
-    """A step without an answer: a solve did not converge, or left numbers that are not finite."""
 
 
 class Frame(NamedTuple):
@@ -166,6 +162,8 @@ def _check_state(state: State) -> None:
     arrays = {f"velocity.{axis}": u for axis, u in state.velocity._asdict().items()}
     arrays |= {"pressure": state.pressure, "phi": state.phi}
     arrays |= {f"particles.{name}": part for name, part in state.particles._asdict().items()}
+    for n, body in enumerate(state.bodies):
+        arrays |= {f"bodies[{n}].{name}": part for name, part in body._asdict().items()}
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             wrong = np.argwhere(~np.isfinite(array))[0].tolist()
