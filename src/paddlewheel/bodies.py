@@ -261,8 +261,8 @@ class Bodies:
             name, density = self._named[n][0], self.items[n].density
             raise SolveFailedError(
                 f"{name} was flung off at {speeds[n]:.3g} m/s at {time:.6g} s: coupling='alternating' is unstable for "
-                f"bodies that have to move more liquid than they weigh, as this one of {density:g} kg/m³ has to beside a "
-                "wall or another body; 'monolithic' is not"
+                f"bodies that have to move more liquid than they weigh, as this one of {density:g} kg/m³ has to beside "
+                "a wall or another body; 'monolithic' is not"
             )
 
     def _seen(self, bodies, boundary, W) -> list[Coupled]:
