@@ -108,11 +108,11 @@ class Bodies:
         if not bodies:
             return (), {}
         contact, pull = self._contact, self._pull(bodies, time, dt)
-        lead = np.zeros(pull.shape)
-        if "free" in known:  # theirs is the velocity at the start of the step: this takes it to the middle of it
-            lead = 0.5 * known["free"][:, None] * pull
-            if liquid is not None:
-                lead[:, :3] += self._braked(bodies, velocities(bodies) + lead, known, liquid, dt)
+        free = known.get("free", np.zeros(len(bodies), np.bool_))
+        # theirs is the velocity at the start of the step: this takes it to the middle of it
+        lead = 0.5 * free[:, None] * pull
+        if liquid is not None:
+            lead[:, :3] += self._braked(bodies, velocities(bodies) + lead, free, liquid, dt)
         V = velocities(bodies) + lead
         contact.held, contact.coming = (_recalled(known, name) for name in ("held", "coming"))
         contacts = contact.find(bodies, self._obstacles(time), V, dt)
@@ -125,7 +125,7 @@ class Bodies:
         contacts = contact.find(bodies, self._obstacles(time + dt), V + pull, dt)
         mended = contact.mend(bodies, contacts, W)
         raised = self._raised(bodies, mended, pull / dt)
-        contact.resolve(V, W, contacts, dt, bounce=True, pull=pull, gained=raised)
+        contact.resolve(V, W, contacts, dt, bounce=True, pull=pull, gained=raised, free=free)
         known = {
             f"{name}.{part}": array
             for name in ("held", "coming")
@@ -227,9 +227,10 @@ class Bodies:
     def let_go(self, bodies, boundary: Boundary, liquid: np.ndarray, grid: Grid, holds) -> dict[str, np.ndarray]:
         """Which bodies begin to fall freely at time zero, as `free` says later: no liquid (a mask of cells) is beside
         them, they touch nothing, and none of the hands at work holds them."""
-        contacts = self.touching(bodies, velocities(bodies), 0.0, 0.0)
+        pulled = velocities(bodies) + self._pull(bodies, 0.0, 1 / self.scene.fps)
+        contacts = self.touching(bodies, pulled, 0.0, 0.0)
         bound = self._hinged | wet(self.coupled(bodies, boundary), liquid, grid)
-        bound[contacts.first] = bound[contacts.second[contacts.second >= 0]] = True
+        bound |= self.held(pulled, self.inverses(bodies), contacts, 0.0).any(axis=1)
         bound[[hold.body for hold in holds]] = True
         return {"free": ~bound}
 
@@ -344,10 +345,10 @@ class Bodies:
     def _obstacles(self, time) -> list[Obstacle]:
         return [Obstacle(solid.shape, solid.pose(time, name)) for name, solid in self._solids]
 
-    def _braked(self, bodies, V, known, liquid, dt) -> np.ndarray:
+    def _braked(self, bodies, V, free, liquid, dt) -> np.ndarray:
         """What bodies that fall into liquid lack of their velocity [m/s], (n, 3), for the way of this step."""
         out, grid = np.zeros((len(bodies), 3)), self.scene.grid
-        for n in np.flatnonzero(known["free"] & ~self._one_way):
+        for n in np.flatnonzero(free & ~self._one_way):
             shape, mass = rigid.placed(self._shapes[n], self.masses[n], bodies[n]), self._weights[n]
             way = dt * V[n, :3]
             out[n] = way_into(grid, shape, mass, way, *liquid, dt, self.scene.density) - way
