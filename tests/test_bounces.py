@@ -47,6 +47,24 @@ def test_a_bounce_leaves_the_square_of_the_restitution(name, restitution):
     assert np.divide(heights[1:], heights[:-1]) == pytest.approx(restitution**2, rel=1e-3)
 
 
+@pytest.mark.parametrize("others", [[], [pw.Cylinder((0.6, 0.5, -1), (0.6, 0.5, 2), 0.1)]])
+def test_steps_of_unlike_lengths_lose_nothing(others):
+    """Of one disc, or of two that also meet each other."""
+    rng = np.random.default_rng(0)
+    discs = [pw.RigidBody(shape, DENSITY, friction=0.0, restitution=1.0) for shape in (DROPPED["disc"], *others)]
+    scene = pw.Scene((1, 2, 1 / 16), (16, 32, 1), items=[PUDDLE, WALL, *discs])
+    simulation = pw.Simulation(scene)
+    mass = simulation._stepper.bodies._weights
+    energies = []
+    while simulation.time < 2.0:
+        bodies = simulation.state.bodies
+        each = [G * body.position[1] + 0.5 * body.velocity @ body.velocity for body in bodies]
+        energies.append(mass @ each)
+        simulation.step(rng.uniform(1 / 200, 1 / 24))
+    assert max(energies) < energies[0] * (1 + 1e-6)
+    assert energies[-10:] == pytest.approx(10 * [energies[0]], rel=1e-3)
+
+
 def test_a_body_let_go_falls_as_in_a_vacuum():
     """From the first step on: x = ½ g t²."""
     simulation = shaft(DROPPED["disc"], 2)
