@@ -224,14 +224,14 @@ class Bodies:
         change = np.abs(velocities(after) - velocities(pulled)).max(axis=1, initial=0.0)
         return {"free": ~self._hinged & (change <= _FREE * dt * np.linalg.norm(self.scene.gravity))}
 
-    def let_go(self, bodies, boundary: Boundary, liquid: np.ndarray, grid: Grid, holds) -> dict[str, np.ndarray]:
+    def let_go(self, bodies, boundary: Boundary, liquid: np.ndarray, grid: Grid, held) -> dict[str, np.ndarray]:
         """Which bodies begin to fall freely at time zero, as `free` says later: no liquid (a mask of cells) is beside
-        them, they touch nothing, and none of the hands at work holds them."""
+        them, nothing they touch holds them, and no hand does: those are `held`."""
         pulled = velocities(bodies) + self._pull(bodies, 0.0, 1 / self.scene.fps)
         contacts = self.touching(bodies, pulled, 0.0, 0.0)
         bound = self._hinged | wet(self.coupled(bodies, boundary), liquid, grid)
         bound |= self.held(pulled, self.inverses(bodies), contacts, 0.0).any(axis=1)
-        bound[[hold.body for hold in holds]] = True
+        bound[held] = True
         return {"free": ~bound}
 
     def fastest(self, bodies) -> float:

@@ -88,8 +88,7 @@ class Stepper:
         contacts = {}
         if bodies:  # they gave the liquid of their momentum, and must not do so again
             particles = to_particles(window.grid, particles, velocity, old, 1.0)
-            holds = self.hands.at(0.0, 1 / self.scene.fps)
-            contacts = self.bodies.let_go(bodies, boundary, phi < 0, window.grid, holds)
+            contacts = self.bodies.let_go(bodies, boundary, phi < 0, window.grid, self.hands.holding(0.0))
         return self._state(window, 0.0, 0, velocity, None, phi, particles, None, bodies, contacts)
 
     def boundary(self, time: float, bodies: Sequence[Body] | None = None) -> Boundary:
