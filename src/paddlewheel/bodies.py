@@ -121,7 +121,9 @@ class Bodies:
             rigid.moved(body, mass, dt, item.pivot, self.scene.grid.is_2d or bool(item.locked & {"rx", "ry", "rz"}))
             for body, mass, item in zip(with_velocities(bodies, V), self.masses, self.items, strict=True)
         ]
-        V, W, pull = velocities(bodies), self.inverses(bodies), self._pull(bodies, time + dt, dt)
+        V, W = velocities(bodies), self.inverses(bodies)
+        if self._forces or self._hinged.any():  # else it is the same everywhere
+            pull = self._pull(bodies, time + dt, dt)
         contacts = contact.find(bodies, self._obstacles(time + dt), V + pull, dt)
         mended = contact.mend(bodies, contacts, W)
         raised = self._raised(bodies, mended, pull / dt)
