@@ -6,7 +6,8 @@ import trimesh
 
 from paddlewheel.measure import HAIR, Solids
 from paddlewheel.physics.advect import move
-from paddlewheel.scene import Liquid, Solid
+from paddlewheel.run import Simulation
+from paddlewheel.scene import Liquid, Scene, Solid
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Cylinder, HalfSpace, Moved, Sphere, Torus
@@ -76,7 +77,7 @@ def throw(grid, shape, seed, n=20000, turns=4):
     for _ in range(turns):
         move(grid, position, thrown(rng, grid, 5.0), boundary, 1.0)
         before = shape.distance(flatten(grid, position))
-        pushed = solids.push_out(position, boundary, 0.0)
+        pushed = solids.push_out(position, boundary, 0.0).inside
         after = shape.distance(flatten(grid, position))
         yield position, before / grid.h, after / grid.h, pushed
 
@@ -100,7 +101,7 @@ def test_particles_behind_the_walls_of_a_room_come_back(name):
     position = scattered(np.random.default_rng(10), GRID, 40000)
     start = position[shape.distance(position) > -2 * GRID.h]
     position, before = start.copy(), shape.distance(start)
-    assert solids.push_out(position, solids.measure(0.0), 0.0) == np.count_nonzero(before < 0)
+    assert solids.push_out(position, solids.measure(0.0), 0.0).inside == np.count_nonzero(before < 0)
     assert shape.distance(position).min() >= 0
     went = np.linalg.norm(position - start.astype(float), axis=1)
     assert went[before < 0].max() < 2.1 * GRID.h
@@ -126,7 +127,7 @@ def test_two_dimensions(name):
 def test_in_a_slab_the_height_is_kept():
     solids = Solids(FLAT, [Solid(Sphere((0.6, 0.5, 0.5 * FLAT.h), 0.2))])
     position = np.array([[0.6, 0.69, 0.01], [0.6, 0.69, 0.04]], np.float32)
-    assert solids.push_out(position, solids.measure(0.0), 0.0) == 2
+    assert solids.push_out(position, solids.measure(0.0), 0.0).inside == 2
     assert position[:, 1].min() > 0.7
     assert np.array_equal(position[:, 2], np.array([0.01, 0.04], np.float32))
 
@@ -140,7 +141,7 @@ def test_particles_end_a_hair_outside_the_nearest_surface():
     depth = rng.random(2000) * 3 * GRID.h
     start = (MIDDLE + (0.22 - depth)[:, None] * direction).astype(np.float32)
     position = start.copy()
-    assert solids.push_out(position, solids.measure(0.0), 0.0) == len(start)
+    assert solids.push_out(position, solids.measure(0.0), 0.0).inside == len(start)
     assert ball.distance(position) == pytest.approx(HAIR * GRID.h, abs=0.2 * HAIR * GRID.h)
     went = position - start.astype(float)
     assert np.linalg.norm(went - (depth + HAIR * GRID.h)[:, None] * direction, axis=1).max() < 1e-5
@@ -152,7 +153,7 @@ def test_particles_outside_are_not_touched():
     shape = BRICK | Sphere((1.0, 0.8, 0.6), 0.1)
     position = scattered(rng, GRID, 20000)
     start, outside = position.copy(), shape.distance(position) >= 0
-    assert solids.push_out(position, solids.measure(0.0), 0.0) == np.count_nonzero(~outside)
+    assert solids.push_out(position, solids.measure(0.0), 0.0).inside == np.count_nonzero(~outside)
     assert np.array_equal(position[outside], start[outside])
     assert shape.distance(position).min() >= 0
 
@@ -167,7 +168,7 @@ def test_moving_solids_are_where_they_are_at_the_time():
         shape = Moved(bar, motion(time)) | Sphere((0.2, 0.2, 0.2), 0.1)
         position = scattered(np.random.default_rng(6), GRID, 20000)
         inside = np.count_nonzero(shape.distance(position) < 0)
-        assert solids.push_out(position, solids.measure(time), time) == inside > 0
+        assert solids.push_out(position, solids.measure(time), time).inside == inside > 0
         assert shape.distance(position).min() >= 0
 
 
@@ -179,7 +180,7 @@ def test_between_a_solid_and_a_side_of_the_domain():
     for sides, lowest in ((frozenset(), 0.0), ({"-x"}, -1.0)):
         solids = Solids(GRID, [Solid(slope)], open_sides=sides)
         position = start.copy()
-        assert solids.push_out(position, solids.measure(0.0), 0.0) == 3
+        assert solids.push_out(position, solids.measure(0.0), 0.0).inside == 3
         assert slope.distance(position).min() > 0
         assert position.min() > lowest
         assert (position.min() < 0) == bool(sides)
@@ -208,10 +209,10 @@ def test_nothing_to_do():
     solids = Solids(GRID, [])
     position = scattered(np.random.default_rng(8), GRID, 100)
     start = position.copy()
-    assert solids.push_out(position, solids.measure(0.0), 0.0) == 0
+    assert solids.push_out(position, solids.measure(0.0), 0.0).inside == 0
     assert np.array_equal(position, start)
     solids = Solids(GRID, [Solid(BRICK)])
-    assert solids.push_out(np.empty((0, 3), np.float32), solids.measure(0.0), 0.0) == 0
+    assert solids.push_out(np.empty((0, 3), np.float32), solids.measure(0.0), 0.0).inside == 0
 
 
 def test_bad_input_is_named():
@@ -232,3 +233,19 @@ def test_threads_do_not_matter(on_threads):
         return position
 
     assert np.array_equal(on_threads(1, pushed), on_threads(4, pushed))
+
+
+@pytest.mark.parametrize(("thick", "stride"), [(1.5, 2), (3, 2), (8, 4), (8, 6)])
+def test_only_particles_that_stay_in_a_solid_are_warned_of(thick, stride):
+    """A piston pushes water along, by cells in a step, and at last against the wall, where it leaves no room."""
+    n, speed = 32, 3.0
+    piston = Box((0.3, 0.1, -1), (0.3 + thick / n, 0.45, 2))
+    water = Liquid(Box((0, 0, -1), (1, 0.5, 2)))
+    items = [water, Solid(piston, motion=lambda t: Pose((speed * max(t - 0.02, 0), 0, 0)))]
+    simulation = Simulation(Scene((1, 1, 1 / n), (n, n, 1), items=items))
+    while simulation.time < 0.25:
+        warnings = simulation.step(stride / n / speed).warnings
+        position = flatten(simulation.scene.grid, simulation.state.particles.position)
+        inside = np.count_nonzero(simulation._stepper.solids.distance(position, simulation.time) < -0.01 / n)
+        expected = [f"{inside} particles are left in a solid"] if inside else []
+        assert [w for w in warnings if "in a solid" in w] == expected

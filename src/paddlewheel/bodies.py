@@ -10,14 +10,15 @@ import numpy as np
 from paddlewheel.hand import gripped
 from paddlewheel.kernel import kernel
 from paddlewheel.measure import carried
-from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, yielding
+from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, wet, yielding
+from paddlewheel.physics.entry import way_into
 from paddlewheel.physics.pressure import Projection
 from paddlewheel.scene import Force, RigidBody, Scene, Solid, labelled, values_at
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.shapes import Shape
-from paddlewheel.types import AXES, SIDES, Body, Boundary, Grid, SolveInfo
+from paddlewheel.types import AXES, SIDES, Body, Boundary, Faces, Grid, SolveFailedError, SolveInfo
 
 RESTS = 4  # times at most that what bodies rest on and the pressure are found from each other
 STILL = 3e-3  # part of the bodies' velocities by which the liquid may see them move otherwise than they do
@@ -28,6 +29,7 @@ _THIN = (
     0.9  # cells, below which a body is said to be thinner than one: what is curved seems a little thinner than it is
 )
 _WHOLE = 0.1  # part of a body that may be missing on the grid for its discrete mass to be believed
+_WILD = 100.0  # longest sides of the domain that a body may go in a frame, with the coupling that is not stable
 _LEAST = 0.25  # part of its inertia that must be there, for any motion
 
 
@@ -50,15 +52,17 @@ class Bodies:
     """
 
     def __init__(self, scene: Scene, masses: Sequence[Mass], shapes: Sequence[Shape]):
-        self.scene, self.masses = scene, list(masses)
+        self.scene, self.masses, self._shapes = scene, list(masses), list(shapes)
         self._named = labelled(scene.items, RigidBody)
         self.items = [item for _, item in self._named]
         self._solids = labelled(scene.items, Solid)
         self._one_way = np.array([item.one_way for item in self.items], np.bool_)
+        self._hinged = np.array([item.axis is not None for item in self.items], np.bool_)
         self._forces = labelled(scene.items, Force)
         grid = scene.grid
-        pairs = zip(self.items, self.masses, strict=True)
+        pairs = list(zip(self.items, self.masses, strict=True))
         self._reach = np.array([_reach(item.shape, mass) for item, mass in pairs])
+        self._weights = np.array([item.density * mass.volume for item, mass in pairs])  # kg
         self._contact = Contact(
             shapes,
             self.masses,
@@ -89,35 +93,47 @@ class Bodies:
         return (*bodies[:which], self._moving(item, body, velocity, body.angular_velocity), *bodies[which + 1 :])
 
     def moved(
-        self, bodies, known: dict[str, np.ndarray], time: float, dt: float
+        self,
+        bodies,
+        known: dict[str, np.ndarray],
+        time: float,
+        dt: float,
+        liquid: tuple[np.ndarray, Faces] | None = None,
     ) -> tuple[tuple[Body, ...], dict[str, np.ndarray]]:
         """The bodies dt [s] later: they do not enter anything, and what has hit something bounces.
 
-        `known` is what was learnt of contacts in earlier steps; the second result is that for the next one.
+        `known` is what was learnt of contacts in earlier steps; the second result is that for the next one. The liquid
+        that bodies may fall into is φ [m] and the velocity [m/s] at the start.
         """
         if not bodies:
             return (), {}
-        contact, V = self._contact, velocities(bodies)
+        contact, pull = self._contact, self._pull(bodies, time, dt)
+        free = known.get("free", np.zeros(len(bodies), np.bool_))
+        # theirs is the velocity at the start of the step: this takes it to the middle of it
+        lead = 0.5 * free[:, None] * pull
+        if liquid is not None:
+            lead[:, :3] += self._braked(bodies, velocities(bodies) + lead, free, liquid, dt)
+        V = velocities(bodies) + lead
         contact.held, contact.coming = (_recalled(known, name) for name in ("held", "coming"))
         contacts = contact.find(bodies, self._obstacles(time), V, dt)
-        contact.resolve(V, self.inverses(bodies), contacts, dt, bounce=False)
+        contact.resolve(V, self.inverses(bodies), contacts, dt, bounce=False, pull=pull)
         bodies = [
             rigid.moved(body, mass, dt, item.pivot, self.scene.grid.is_2d or bool(item.locked & {"rx", "ry", "rz"}))
             for body, mass, item in zip(with_velocities(bodies, V), self.masses, self.items, strict=True)
         ]
-        pull = self._pull(bodies, time + dt, dt)
-        if "free" in known:  # V is that of the start of the step
-            ways = 0.5 * dt * known["free"][:, None] * pull[:, :3]
-            bodies = [body._replace(position=body.position + way) for body, way in zip(bodies, ways, strict=True)]
         V, W = velocities(bodies), self.inverses(bodies)
+        if self._forces or self._hinged.any():  # else it is the same everywhere
+            pull = self._pull(bodies, time + dt, dt)
         contacts = contact.find(bodies, self._obstacles(time + dt), V + pull, dt)
-        contact.resolve(V, W, contacts, dt, bounce=True)
+        mended = contact.mend(bodies, contacts, W)
+        raised = self._raised(bodies, mended, pull / dt)
+        contact.resolve(V, W, contacts, dt, bounce=True, pull=pull, gained=raised, free=free)
         known = {
             f"{name}.{part}": array
             for name in ("held", "coming")
             for part, array in getattr(contact, name)._asdict().items()
         }
-        return with_velocities(contact.mend(bodies, contacts, W), V), known
+        return with_velocities(mended, V - lead), known
 
     def touching(self, bodies, velocity: np.ndarray, time: float, dt: float) -> Contacts:
         """Contacts that bodies rest on, if they move at `velocity` (n, 6).
@@ -184,6 +200,7 @@ class Bodies:
         contacts = self.touching(bodies, after - _times(yielded, impulses), time, dt)
         for again in reversed(range(RESTS + 1)):
             free = after - _times(yielded, impulses)
+            self._refuse_wild(free, time)
             found = self.held(free, yielded, contacts, dt)
             push = found - impulses
             more = _times(yielded, push)
@@ -195,6 +212,7 @@ class Bodies:
             after = pushed(held, projection)
             solves.append(projection.info)
             yielded = _learnt(yielded, push, after - before)
+        self._refuse_wild(after + more, time)
         known = {"rest": found / dt}
         return Coupling(projection, solves, with_velocities(bodies, after + more), carrying(after), known)
 
@@ -206,8 +224,17 @@ class Bodies:
         """Which bodies fall freely, for `moved` to know: neither pressure, nor contact, nor a hinge changed what forces
         did in dt [s]."""
         change = np.abs(velocities(after) - velocities(pulled)).max(axis=1, initial=0.0)
-        hinged = np.array([item.axis is not None for item in self.items], np.bool_)
-        return {"free": ~hinged & (change <= _FREE * dt * np.linalg.norm(self.scene.gravity))}
+        return {"free": ~self._hinged & (change <= _FREE * dt * np.linalg.norm(self.scene.gravity))}
+
+    def let_go(self, bodies, boundary: Boundary, liquid: np.ndarray, grid: Grid, held) -> dict[str, np.ndarray]:
+        """Which bodies begin to fall freely at time zero, as `free` says later: no liquid (a mask of cells) is beside
+        them, nothing they touch holds them, and no hand does: those are `held`."""
+        pulled = velocities(bodies) + self._pull(bodies, 0.0, 1 / self.scene.fps)
+        contacts = self.touching(bodies, pulled, 0.0, 0.0)
+        bound = self._hinged | wet(self.coupled(bodies, boundary), liquid, grid)
+        bound |= self.held(pulled, self.inverses(bodies), contacts, 0.0).any(axis=1)
+        bound[held] = True
+        return {"free": ~bound}
 
     def fastest(self, bodies) -> float:
         """A speed [m/s] that no point of any body exceeds; those that have left the domain do not count."""
@@ -227,6 +254,19 @@ class Bodies:
     def _speeds(self, V) -> np.ndarray:
         """Speeds [m/s] that no point of the bodies exceeds, if they move at V (n, 6)."""
         return np.linalg.norm(V[:, :3], axis=1) + self._reach * np.linalg.norm(V[:, 3:], axis=1)
+
+    def _refuse_wild(self, V, time) -> None:
+        """Stop a run in which the liquid and the bodies, each moved by what the other did, have flung these off."""
+        if self.scene.method.coupling != "alternating":
+            return
+        speeds, most = self._speeds(V), _WILD * max(self.scene.grid.size) * self.scene.fps
+        for n in np.flatnonzero(~(speeds <= most))[:1]:
+            name, density = self._named[n][0], self.items[n].density
+            raise SolveFailedError(
+                f"{name} was flung off at {speeds[n]:.3g} m/s at {time:.6g} s: coupling='alternating' is unstable for "
+                f"bodies that have to move more liquid than they weigh, as this one of {density:g} kg/m³ has to beside "
+                "a wall or another body; 'monolithic' is not"
+            )
 
     def _seen(self, bodies, boundary, W) -> list[Coupled]:
         """The bodies with these inverse masses, which are zero for the pressure if it does not move them."""
@@ -311,6 +351,20 @@ class Bodies:
         """Acceleration [m/s²] of gravity; in gas, whose pressure is that without it, less that of what it displaces."""
         return np.array(self.scene.gravity) * (1 - self.scene.has_smoke * self.scene.density / item.density)
 
+    def _braked(self, bodies, V, free, liquid, dt) -> np.ndarray:
+        """What bodies that fall into liquid lack of their velocity [m/s], (n, 3), for the way of this step."""
+        out, grid = np.zeros((len(bodies), 3)), self.scene.grid
+        for n in np.flatnonzero(free & ~self._one_way):
+            shape, mass = rigid.placed(self._shapes[n], self.masses[n], bodies[n]), self._weights[n]
+            way = dt * V[n, :3]
+            out[n] = way_into(grid, shape, mass, way, *liquid, dt, self.scene.density) - way
+        return out / dt
+
+    def _raised(self, bodies, mended, acceleration) -> np.ndarray:
+        """Energy [J] that bodies gain against an acceleration (n, 6) if they are put elsewhere, (n,)."""
+        way = np.array([there.position - body.position for body, there in zip(bodies, mended, strict=True)])
+        return -self._weights * np.sum(way * acceleration[:, :3], axis=1)
+
     def _pull(self, bodies, time, dt) -> np.ndarray:
         """What forces add to the velocities in dt, (n, 6)."""
         out = np.zeros((len(bodies), 6))
@@ -372,7 +426,8 @@ def _alike(measured, M, F) -> bool:
 
 
 def _recalled(known, name) -> Memory:
-    return Memory(*(known[f"{name}.{part}"] for part in Memory._fields)) if known else Memory.none()
+    parts = [known.get(f"{name}.{part}") for part in Memory._fields]
+    return Memory.none() if parts[0] is None else Memory(*parts)
 
 
 @kernel(parallel=False)

@@ -121,7 +121,7 @@ class Fluid:
 
     def warnings(self, stuck: int, projection: Projection) -> list[str]:
         """What the user should know of a step."""
-        found = [f"{stuck} particles are deep in a solid"] if stuck else []
+        found = [f"{stuck} particles are left in a solid"] if stuck else []
         lost = np.abs(projection.lost)
         if lost.max(initial=0.0) > 1e-3 * self.grid.h**3:
             found.append(f"closed regions had to lose or gain {lost.sum():.3g} m³, because {self._pressing()}")

@@ -98,6 +98,10 @@ class Hands:
                 found.append(self._hold(n, item.point - self._masses[n].center, after, velocity))
         return found
 
+    def holding(self, time: float) -> list[int]:
+        """Which bodies are held at a time [s] by the hands that follow a path."""
+        return [self._index(item.body) for name, item in self._scripted if item.target(time, name) is not None]
+
     def _hold(self, n, point, target, velocity) -> Hold:
         mass, quick = self._masses[n].volume * (self._bodies[n].density + self.scene.density), QUICK * self.scene.fps
         return Hold(n, point, target, velocity, mass * quick**2, 2 * mass * quick, LEAD * max(self.scene.size))

@@ -10,14 +10,10 @@ from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene, Smoke, refuse_vi
 from paddlewheel.smoke import SmokeStepper
 from paddlewheel.solids import argument
 from paddlewheel.step import Stepper
-from paddlewheel.types import Boundary, State, StepReport
+from paddlewheel.types import Boundary, SolveFailedError, State, StepReport
 
 MOST_STEPS = 10_000  # in one call of advance; more means that velocities have run away
 _ROUNDING = 1e-9  # frames; how far a time may be from the end of a frame and still be it
-
-
-class SolveFailedError(RuntimeError):
-    """A step without an answer: a solve did not converge, or left numbers that are not finite."""
 
 
 class Frame(NamedTuple):
@@ -172,6 +168,8 @@ def _check_state(state: State) -> None:
     arrays |= {"pressure": state.pressure, "phi": state.phi}
     arrays |= {f"particles.{name}": part for name, part in state.particles._asdict().items()}
     arrays |= {name: getattr(state, name) for name in ("density", "temperature") if getattr(state, name) is not None}
+    for n, body in enumerate(state.bodies):
+        arrays |= {f"bodies[{n}].{name}": part for name, part in body._asdict().items()}
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             wrong = np.argwhere(~np.isfinite(array))[0].tolist()

@@ -205,7 +205,7 @@ class SmokeStepper(Fluid):
         return self.boundary(state.time, state.bodies)
 
     def _move(self, position, flow, boundary, state, bodies, dt, shift=None) -> int:
-        """Carry points for dt [s], in place; how many ended deep in a solid. Uses up the shift."""
+        """Carry points for dt [s], in place; how many are left in a solid. Uses up the shift."""
         if not len(position):
             return 0
         with_solids = None
@@ -216,12 +216,11 @@ class SmokeStepper(Fluid):
                 way *= np.float32(1 / dt)
                 way += u
             flow = shift
-        stuck = move(
+        move(
             self.grid, position, flow, boundary, dt,
             open_sides=self.scene.open_sides, stages=STAGES, centroids=self.centroids(boundary), carried=with_solids,
         )  # fmt: skip
-        self.solids.push_out(position, boundary, state.time + dt, bodies)
-        return stuck
+        return self.solids.push_out(position, boundary, state.time + dt, bodies).stuck
 
     def _inside(self, position) -> np.ndarray:
         """The positions that have not left through an open side."""

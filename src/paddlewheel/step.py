@@ -66,9 +66,11 @@ class Stepper(Fluid):
             window, old, phi, boundary, bodies, 0.0, 1.0, separating=self._separating(boundary)
         )
         velocity = self.continued(projection.velocity, self.beyond.known(projection, boundary), boundary, window)
+        contacts = {}
         if bodies:  # they gave the liquid of their momentum, and must not do so again
             particles = to_particles(window.grid, particles, velocity, old, 1.0)
-        return self._state(window, 0.0, 0, velocity, None, phi, particles, None, bodies, {})
+            contacts = self.bodies.let_go(bodies, boundary, phi < 0, window.grid, self.hands.holding(0.0))
+        return self._state(window, 0.0, 0, velocity, None, phi, particles, None, bodies, contacts)
 
     def limit(self, state: State) -> float:
         """The largest step [s].
@@ -95,9 +97,10 @@ class Stepper(Fluid):
     def _step(self, state, dt) -> tuple[State, StepReport]:
         method = self.scene.method
         now, number, clock = state.time + dt, state.steps + 1, Clock()
+        liquid = state.phi, state.velocity
+        bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt, liquid)
+        del liquid
         flow, pressure, particles, shift = state.release()
-
-        bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt)
         clock.stop("contact")
 
         solids = self.boundary(now, bodies)
@@ -177,7 +180,7 @@ class Stepper(Fluid):
         return state, report
 
     def _move(self, position, flow, shift, solids, state, bodies, dt) -> int:
-        """Carry particles of a state for dt [s], in place; how many ended deep in a solid. Uses up the shift.
+        """Carry particles of a state for dt [s], in place; how many are left in a solid. Uses up the shift.
 
         Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
         way through it, by the midpoint rule say, and gather. For the volume that loses the last step has made room.
@@ -185,12 +188,11 @@ class Stepper(Fluid):
         now, carried = state.time + dt, None
         if self.solids.moving:
             carried = self.solids.carried(position, state.time, now, state.bodies, bodies)
-        stuck = move(
+        move(
             self.grid, position, _joined(flow, shift, dt, state.within), solids, dt,
             open_sides=self.scene.open_sides, stages=1, centroids=self.centroids(solids), carried=carried,
         )  # fmt: skip
-        self.solids.push_out(position, solids, now, bodies)
-        return stuck
+        return self.solids.push_out(position, solids, now, bodies).stuck
 
     def _window(self, particles, boundary) -> tuple[Window, Boundary, tuple[np.ndarray, float]]:
         """The part of the domain that has to be looked at, and the boundary and the open volume in it; see `_seen`."""

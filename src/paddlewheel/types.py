@@ -151,6 +151,10 @@ class Boundary(NamedTuple):
     sticky: np.ndarray | None = None
 
 
+class SolveFailedError(RuntimeError):
+    """A step without an answer: a solve did not converge, or left numbers that are not finite."""
+
+
 class SolveInfo(NamedTuple):
     """How a linear solve went. residual is max|b − Ap| / max|b|, recomputed from p, not recurred."""
 

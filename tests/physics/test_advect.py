@@ -345,7 +345,7 @@ def everything():
             position = scattered(np.random.default_rng(14), grid, 40)
             inside = move(grid, position, u, solid, 0.3, open_sides={"+x"}, stages=stages, centroids=None)
             results[f"{grid.shape} {stages} move"] = np.append(position, np.float32(inside))
-            pushed = solids.push_out(position, solid, 0.0)
+            pushed = solids.push_out(position, solid, 0.0).inside
             results[f"{grid.shape} {stages} push_out"] = np.append(position, np.float32(pushed))
         centroids = open_centroids(solid.phi)
         move(grid, position, u, solid, 0.3, centroids=centroids)

@@ -57,9 +57,12 @@ class World:
     def energy(self, velocity):
         return 0.5 * sum(v @ M @ v for v, M in zip(velocity, self.mass_matrices(), strict=True))
 
+    def pull(self, inverse, dt):
+        return dt * np.stack([W @ M @ self.gravity for W, M in zip(inverse, self.mass_matrices(), strict=True)])
+
     def step(self, dt):
-        contacts = self.contact.find(self.bodies, self.obstacles, self.velocity, dt)
-        self.contact.resolve(self.velocity, self.inverse(), contacts, dt, bounce=False)
+        contacts, inverse = self.contact.find(self.bodies, self.obstacles, self.velocity, dt), self.inverse()
+        self.contact.resolve(self.velocity, inverse, contacts, dt, bounce=False, pull=self.pull(inverse, dt))
         self.settled = self.velocity.copy()
         bodies = []
         for i, (body, mass, V) in enumerate(zip(self.bodies, self.masses, self.velocity, strict=True)):
@@ -68,10 +71,14 @@ class World:
         self.bodies = bodies
         self.velocity = np.array([[*b.velocity, *b.angular_velocity] for b in bodies])
         inverse = self.inverse()
-        pull = dt * np.stack([W @ M @ self.gravity for W, M in zip(inverse, self.mass_matrices(), strict=True)])
+        pull = self.pull(inverse, dt)
         contacts = self.contact.find(self.bodies, self.obstacles, self.velocity + pull, dt)
-        self.contact.resolve(self.velocity, inverse, contacts, dt, bounce=True)
-        self.bodies = self.contact.mend(self.bodies, contacts, inverse)
+        mended = self.contact.mend(self.bodies, contacts, inverse)
+        ways = [there.position - here.position for here, there in zip(self.bodies, mended, strict=True)]
+        weight = [M[0, 0] * self.gravity[:3] for M in self.mass_matrices()]
+        raised = -np.sum(np.multiply(ways, weight), axis=1)
+        self.contact.resolve(self.velocity, inverse, contacts, dt, bounce=True, pull=pull, gained=raised)
+        self.bodies = mended
         self.velocity += pull
 
     def run(self, seconds, dt):

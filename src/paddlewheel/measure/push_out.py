@@ -1,5 +1,7 @@
 """Particles out of the solids as they are drawn, and not only as the grid sees them."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from paddlewheel.grid.sample import node_value
@@ -7,14 +9,22 @@ from paddlewheel.kernel import kernel, prange, threads_worth
 from paddlewheel.types import AXES, Boundary, Grid
 
 HAIR = 1e-3  # cells that a particle which was inside a solid is put outside of it
+DEEP = 1e-2  # cells that a particle which is left inside may be deep, before it is worth a warning
 _ROUND = 0.5 * np.sqrt(3.0)  # cells from a point to its nearest node, at most
 _REACH = 0.01  # cells to both sides over which a slope of the distance is taken
 _TURNS = 24  # at most, to push a particle out
 _BLOCK = 4096  # particles
 
 
-def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_sides) -> int:
-    """Move particles out of shapes; how many were inside.
+class Pushed(NamedTuple):
+    """How many particles were inside solids, and how many of them are left there, deeper than DEEP cells."""
+
+    inside: int
+    stuck: int
+
+
+def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_sides) -> Pushed:
+    """Move particles out of shapes.
 
     φ between nodes rounds edges off and flattens curved walls, so a particle
     outside by φ can be inside the shape. position [m], (n, 3) float32, is
@@ -27,7 +37,7 @@ def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_
     if boundary.phi.shape != grid.node_shape:
         raise ValueError(f"boundary has {boundary.phi.shape} nodes, the solids' grid {grid.node_shape}")
     if not shapes:
-        return 0
+        return Pushed(0, 0)
     near = np.empty(len(position), np.bool_)
     with threads_worth(len(position)):
         _mark_near(near, np.ascontiguousarray(position), boundary.phi, 1 / grid.h)
@@ -38,12 +48,13 @@ def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_
     phi = distance_to(shapes, points, grid.h)
     inside = phi < 0
     axes = slice(2 if grid.is_2d else 3)  # the plane of a 2-D scene
-    position[near[inside], axes] = _outward(grid, open_sides, shapes, points[inside], phi[inside])[:, axes]
-    return int(np.count_nonzero(inside))
+    there, left = _outward(grid, open_sides, shapes, points[inside], phi[inside])
+    position[near[inside], axes] = there[:, axes]
+    return Pushed(int(np.count_nonzero(inside)), int(np.count_nonzero(left < -DEEP * grid.h)))
 
 
-def _outward(grid, open_sides, shapes, points, phi) -> np.ndarray:
-    """Points inside, at distances phi, moved by Newton's rule along its slope until it is positive."""
+def _outward(grid, open_sides, shapes, points, phi) -> tuple[np.ndarray, np.ndarray]:
+    """Points inside, at distances phi, moved by Newton's rule along its slope until it is positive; and phi there."""
     h, axes = grid.h, 2 if grid.is_2d else 3
     low = np.array([-np.inf if f"-{a}" in open_sides else HAIR * h for a in AXES])
     high = np.array([np.inf if f"+{a}" in open_sides else -HAIR * h for a in AXES]) + grid.size
@@ -62,7 +73,7 @@ def _outward(grid, open_sides, shapes, points, phi) -> np.ndarray:
         result[left[better]], best[left[better]] = points[better], phi[better]
         wanting = phi < 0.1 * HAIR * h
         left, points, phi = left[wanting], points[wanting], phi[wanting]
-    return result
+    return result, best
 
 
 def _slope(shapes, points, h, axes) -> np.ndarray:

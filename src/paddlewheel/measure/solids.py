@@ -7,7 +7,7 @@ import numpy as np
 from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.measure.body_faces import with_bodies
 from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, faces_of, node_distance, to_faces, unite
-from paddlewheel.measure.push_out import distance_to, push_out, within
+from paddlewheel.measure.push_out import Pushed, distance_to, push_out, within
 from paddlewheel.scene import RigidBody, Solid, checked_sides, labelled
 from paddlewheel.solids.mass import Mass, mass_of
 from paddlewheel.solids.rigid import placed
@@ -108,8 +108,8 @@ class Solids:
 
     def push_out(
         self, position: np.ndarray, boundary: Boundary, time: float, bodies: Sequence[Body] | None = None
-    ) -> int:
-        """Move particles out of the solids as they are drawn; how many were inside.
+    ) -> Pushed:
+        """Move particles out of the solids as they are drawn; how many were inside, and are left there.
 
         position [m], (n, 3) float32, is changed in place, boundary is what `measure` gave for that time [s].
         """

@@ -23,7 +23,7 @@ from paddlewheel.kernel import kernel
 from paddlewheel.solve.system import Rows
 from paddlewheel.types import BodyFaces, Grid
 
-__all__ = ["Coupled", "accelerated", "pressure_rows", "yielding"]
+__all__ = ["Coupled", "accelerated", "pressure_rows", "wet", "yielding"]
 
 _NO_MOTION = 1e-12  # of the largest inverse mass: below, a motion is not allowed
 
@@ -62,6 +62,11 @@ def yielding(bodies, reply: np.ndarray) -> np.ndarray:
     n = len(bodies)
     L = np.array([_factor(body.inverse) for body in bodies])
     return np.einsum("nia,namb,mjb->nimj", L, reply.reshape(n, 6, n, 6), L, optimize=True)
+
+
+def wet(bodies, liquid: np.ndarray, grid: Grid) -> np.ndarray:
+    """Which bodies a pressure in the cells of the liquid, a mask, would act on, (n,)."""
+    return np.array([len(_touched(body, grid.first, liquid, grid.h)[0]) > 0 for body in bodies], np.bool_)
 
 
 def _factor(inverse) -> np.ndarray:

@@ -160,35 +160,50 @@ class Contact:
         dt: float,
         bounce: bool,
         tolerance: float = TOLERANCE,
+        pull: np.ndarray | None = None,
+        gained: np.ndarray | None = None,
+        free: np.ndarray | None = None,
     ) -> np.ndarray:
         """Change velocities (n, 6) so that no contact is violated; the impulses on each body (n, 6) [N s, N m s].
 
         inverse    (n, 6, 6) of the bodies' masses, positive semi-definite:  ΔV = inverse · impulse; or (n, 6, n, 6)
         bounce     those that have come to touch part again, with restitution; else they just stop
         tolerance  of the largest approach, for a change of velocity in a sweep
+        pull       (n, 6) what forces add to the velocities in dt: nothing, unless it is told
+        gained     (n,) energy [J] that the bodies got otherwise since they were stopped, and a bounce may not give
+        free       (n,) bodies that nothing but contacts acts on: in a bounce they are not held back before they touch.
+                   Of the others liquid has to know how far they will get
         """
         if not len(contacts.gap):
             self.held = self.coming = Memory.none()
             return np.zeros((len(self.masses), 6))
+        pull = np.zeros(velocity.shape) if pull is None else pull
         plain = -np.maximum(contacts.gap, 0) / dt if dt > 0 else np.zeros(len(contacts.gap))
         target, start, lost = plain, np.zeros(contacts.normal.shape), self._lost()
+        if gained is not None:
+            lost = lost - gained
         if bounce:
-            target, spare = self._bounces(velocity, contacts, plain)
+            target = self._bounces(velocity, contacts, plain)
         else:
             start = dt * self.held.recall(contacts, self._search.surfaces.reach)
-            self._notice(_speeds(velocity, contacts), contacts, plain)
+            self._notice(velocity, contacts, plain, pull)
         tolerance *= max(np.abs(contacts.approach).max(), np.abs(target).max())
+        if bounce and free is not None:
+            ahead = free[contacts.first] & (free[contacts.second] | (contacts.second < 0)) & ~self._touching(contacts)
+            target, plain = np.where(ahead, -np.inf, target), np.where(ahead, -np.inf, plain)
 
         def solve(velocity, target):
             return impulses(velocity, inverse, contacts, target, contacts.friction, start, tolerance)[0]
 
-        u, before = _relative(velocity, contacts), velocity.copy()
+        # Velocities are those of the middle of the step; energy is that at its start, or at its end for a bounce.
+        late = (0.5 if bounce else -0.5) * pull
+        u, before = _relative(velocity + late, contacts), velocity.copy()
         pushes = solve(velocity, target)
         if bounce and np.any(target > plain):
-            pushes = self._tamed(velocity, pushes, before, partial(solve, target=plain), contacts, lost, spare)
+            pushes = self._tamed(velocity, pushes, before, partial(solve, target=plain), contacts, lost, late)
         elif not bounce and dt > 0:
             self.held = Memory.of(contacts, pushes / dt)
-        energy = given(pushes, u, _relative(velocity, contacts))
+        energy = given(pushes, u, _relative(velocity + late, contacts))
         self._lose(lost - np.bincount(contacts.first, energy, len(lost)))
         return _totals(pushes, contacts, len(self.masses))
 
@@ -245,11 +260,14 @@ class Contact:
     def _touching(self, contacts) -> np.ndarray:
         return contacts.gap <= _TOUCHING * self._search.surfaces.spacing[contacts.first]
 
-    def _notice(self, u, contacts, target) -> None:
-        """Remember the speeds of those who are about to be stopped unannounced: thrown, or pushed by something else."""
-        known = self.coming.recall(contacts)[:, 0] > 0
+    def _notice(self, velocity, contacts, target, pull) -> None:
+        """Remember the speeds of those who are about to be stopped unannounced: thrown, pushed by something else, or
+        because the step is longer than the last one."""
+        u, known = _speeds(velocity, contacts), self.coming.recall(contacts)[:, 0] > 0
         fresh = ~self._touching(contacts) & (u < target) & ~known
-        self.coming = self.coming.joined(Memory.of(contacts, -u, fresh))
+        pull = np.maximum(u - _speeds(velocity + pull, contacts), 0)
+        came = _came(-u - 0.5 * pull, pull, target)
+        self.coming = self.coming.joined(Memory.of(contacts, came, fresh))
 
     def _lost(self) -> np.ndarray:
         """Energy [J] that those about to bounce have lost on the way, by the first body of each contact, (n,)."""
@@ -261,44 +279,40 @@ class Contact:
         value[:, 1] = np.maximum(energy, 0)[first] / np.bincount(first, minlength=len(energy))[first]
         self.coming = self.coming._replace(value=value)
 
-    def _bounces(self, velocity, contacts, target) -> tuple[np.ndarray, np.ndarray]:
-        """Targets [m/s] with those of bodies that bounce, and what forces do meanwhile; remembers who is about to.
+    def _bounces(self, velocity, contacts, target) -> np.ndarray:
+        """Targets [m/s] with those of bodies that bounce; remembers who is about to.
 
         A body is first brought to touch, by the contact that follows, and parts
-        in the collision after that, with the speed it came at before gravity. What
-        forces do from one to the other is energy by impulse [m/s]:  m came pull  of  m (came − u).
+        in the collision after that, with the speed it would have come to touch at.
         """
         u = _speeds(velocity, contacts)
         pull = np.maximum(u - contacts.approach, 0)  # what the forces of a step add to the approach
         touching = self._touching(contacts)
         meets = contacts.approach <= np.where(touching, 1e-9, target)
-        # Velocities before the forces lag half a step of them behind positions; and on the way to touch they gain
-        # a little more:  v² = (u + pull/2)² + 2 gap pull/dt. What is slower than one step of the forces is at rest.
-        real = -u > pull
-        came = np.where(real, np.sqrt((0.5 * pull - u) ** 2 - 2 * np.minimum(target, 0) * pull), np.maximum(-u, 0))
+        # Velocities are those of the middle of the step, half a step of forces ago. What is slower than one step of
+        # the forces is at rest.
+        came = np.where(-u > pull, _came(0.5 * pull - u, pull, target), np.maximum(-u, 0))
         came = np.maximum(came, self.coming.recall(contacts)[:, 0])
         self.coming = Memory.of(contacts, came, ~touching & meets & (came > 0))
         parting = contacts.restitution * came
         parting += np.where(parting > pull, 0.5 * pull, 0)
-        spare = pull * came / np.maximum(came - np.minimum(u, 0), 1e-300)
-        return np.where(touching & meets, np.maximum(parting, target), target), spare
+        return np.where(touching & meets, np.maximum(parting, target), target)
 
-    def _tamed(self, velocity, pushes, before, calmly, contacts, lost, spare) -> np.ndarray:
+    def _tamed(self, velocity, pushes, before, calmly, contacts, lost, late) -> np.ndarray:
         """Impulses (m, 3) of a bounce, made less where they add energy; `velocity` is changed with them.
 
         before  (n, 6) velocities without them; calmly(velocity) changes velocities and gives impulses if none bounces
         lost    (n,) energy [J] that the bodies have lost on the way, which they may gain again
-        spare   (m,) what each contact may add besides, by its impulse [m/s]
+        late    (n, 6) what forces add to the velocities until the time of that energy
         """
-        group, u = groups(contacts, len(self.masses)), _relative(before, contacts)
+        group, u = groups(contacts, len(self.masses)), _relative(before + late, contacts)
         own = group[contacts.first]
         allowed = np.bincount(group, lost)
-        allowed += np.bincount(own, spare * np.sum(contacts.normal * pushes, axis=1), len(allowed))
-        bouncing = pushes, _relative(velocity, contacts)
+        bouncing = pushes, _relative(velocity + late, contacts)
         if np.all(np.bincount(own, given(pushes, u, bouncing[1]), len(allowed)) <= allowed):
             return pushes
         calm = calmly(before)
-        part = admissible(own, allowed, u, (calm, _relative(before, contacts)), bouncing)
+        part = admissible(own, allowed, u, (calm, _relative(before + late, contacts)), bouncing)
         velocity[:] = before + part[group, None] * (velocity - before)
         return calm + part[own, None] * (pushes - calm)
 
@@ -331,6 +345,14 @@ def _shifted(body, move) -> Body:
         first, second = (1 - np.cos(angle)) / angle**2, (angle - np.sin(angle)) / angle**3
         d = d + first * cross(w, d) + second * cross(w, cross(w, d))
     return body._replace(position=body.position + d, orientation=turned(body.orientation, w))
+
+
+def _came(speed, pull, target) -> np.ndarray:
+    """Speed [m/s] at which things will touch that approach at a speed now, (m,):  v² + 2 gap pull/Δt.
+
+    pull is what forces add to it in Δt, target −gap/Δt.
+    """
+    return np.sqrt(np.maximum(speed, 0) ** 2 - 2 * np.minimum(target, 0) * pull)
 
 
 def _speeds(velocity, contacts) -> np.ndarray:
