@@ -106,6 +106,31 @@ def test_a_ball_leaves_the_water_it_was_lying_in():
     assert free > held + 0.2
 
 
+@pytest.mark.parametrize("locked", [(), ("rz",)])
+def test_a_plug_leaves_the_tubes_that_it_closes(locked):
+    """Two of them, full of water, with one plug: nothing sucks it back, also if it cannot turn."""
+    h, left, right = 0.025, (0.15, 0.35), (0.85, 1.05)
+    legs = [Box((low, 0.3, -1), (high, 0.7, 1)) for low, high in (left, right)]
+    tubes = (
+        Box((-1, -1, -1), (3, 0.5, 1))
+        - Box((left[0], -2, -1), (left[1], 2, 1))
+        - Box((right[0], -2, -1), (right[1], 2, 1))
+    )
+    plug = RigidBody(
+        legs[0] | legs[1] | Box((left[0], 0.6, -1), (right[1], 0.7, 1)),
+        density=2000.0, friction=0.0, velocity=(0, 2, 0), locked=frozenset(locked),
+    )  # fmt: skip
+    water = [Liquid(Box((low, 0, -1), (high, 0.3, 1))) for low, high in (left, right)]
+    scene = Scene(
+        size=(1.2, 1.2, h), cells=(48, 48, 1), method=Method(wall_separation=True), items=[Solid(tubes), plug, *water]
+    )
+    simulation = Simulation(scene)
+    simulation.advance(0.1)
+    body = simulation.state.bodies[0]
+    assert body.velocity == pytest.approx([0, 2 - 0.1 * G, 0], abs=1e-3)
+    assert abs(body.angular_velocity[2]) < 1e-3
+
+
 def test_a_piston_leaves_a_gap_and_no_water_is_made():
     def pulled(t):
         return Pose((0.3 * t, 0, 0))
