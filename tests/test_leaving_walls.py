@@ -55,6 +55,16 @@ def test_the_first_step_of_a_scene_has_no_suction_either():
     assert first_step(replace(slab(), method=Method()), dt=0.01).fastest < 1e-5
 
 
+@pytest.mark.parametrize("cells", [32, 64])
+def test_a_piston_that_leaves_a_full_tank_costs_no_more_on_a_finer_grid(cells):
+    """Too many cells are held at first. Those on plumb walls, where nothing flows, are not let go layer by layer."""
+    items = [Solid(Box((0.7, -1, -1), (3, 2, 2)), lambda t: Pose((t, 0, 0))), Liquid(Box((0, 0, 0), (1, 1, 1)))]
+    step = first_step(Scene(size=(1, 1, 1), cells=cells, method=Method(wall_separation=True), items=items), dt=0.01)
+    assert step.projection.loose.any()
+    assert step.projection.info.converged
+    assert step.projection.info.iterations <= 16
+
+
 @pytest.mark.parametrize("walls", ["sticky", "sponge"])
 def test_what_may_not_leave_hangs(walls):
     """With the sticky condition, and in a solid that does not separate: sucked onto it, at rest."""

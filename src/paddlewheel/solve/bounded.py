@@ -7,8 +7,9 @@ which is the least of ½ pᵀ A p − bᵀ p under the bound (B07 §4). Policy i
 some bounded cells are held at p = 0, all others are free. Conjugate gradients
 go on over the free ones until what they leave is less than what is wrong with
 the choice itself; then cells with p < 0 are held, and held ones with A p < b
-are let go. For an M-matrix p only grows from the second choice on, so that a
-cell is held once and let go once at most, and the iteration ends.
+are let go, once also those with A p = b. For an M-matrix p only grows from the
+second choice on, so that a cell is held twice and let go twice at most, and the
+iteration ends.
 
 A held cell is to its neighbours what air is: a tie to a known value. The
 smoother knows that at once, as it leaves such cells alone. The coarse levels
@@ -239,6 +240,7 @@ class _Search:
         self._tolerance, self._iterations, self._name = tolerance, iterations, name
         self._descent, self._count, self._stuck = Descent(packed, x), 0, False
         self._diagonal = packed.diagonal.reshape(-1)[system.at]
+        self._tried = np.zeros(len(bound), np.bool_)
         self.x = self._descent.x
 
     def run(self) -> SolveInfo:
@@ -326,7 +328,11 @@ class _Search:
         """The choice that p itself suggests."""
         choice = self._system.choice.copy()
         if self._coupled:
-            choice[choice] = self._pull <= max(self._enough, self._descent.left)
+            # Once a cell is let go also if nothing says whether to hold it. Where too many were held, those on a plumb
+            # wall have neither p nor flow: else they would be let go layer by layer, in more rounds the finer the grid.
+            least, tried = max(self._enough, self._descent.left), self._tried[choice]
+            self._tried |= self._system.choice
+            choice[choice] = self._pull <= np.where(tried, least, -least)
             choice |= self._bound & ~self._system.choice & (self._values() < 0.0)
         return choice
 
