@@ -211,6 +211,63 @@ def test_a_closed_region_that_grows_has_a_gap():
     assert rhs.sum() == pytest.approx(0.0, abs=1e-9)
 
 
+def chambers(rng):
+    """Two to four closed chambers, the first open in some, and one or two terms that push or pull on some of them."""
+    count, long = int(rng.integers(2, 5)), 4
+    system = tank((count * long, 3, 3), rng, held=False)
+    system.coupling.x[::long] = 0
+    system.extra[:long, -1] = float(rng.random() < 0.3)
+    chamber = np.repeat(np.arange(count), long * 9)
+    start, cells, values = [0], [], []
+    for _ in range(rng.integers(1, 3)):
+        cell = np.flatnonzero(rng.random(len(chamber)) < 0.4)
+        value = np.zeros((len(cell), 6))
+        for row in range(rng.integers(1, 3)):
+            value[:, row] = rng.uniform(0.5, 1.0, len(cell))
+            push = rng.choice([-1, 0, 1], count) * rng.choice([0.5, 1.0, 2.0], count)
+            value[:, row] *= (push / np.bincount(chamber[cell], value[:, row], count))[chamber[cell]]
+        start, cells, values = [*start, start[-1] + len(cell)], [*cells, cell], [*values, value]
+    rows = Rows(np.array(start), np.concatenate(cells), 10 ** rng.uniform(-1, 1) * np.concatenate(values))
+    return system._replace(rows=rows)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_closed_regions_that_a_term_ties_to_each_other(seed):
+    """Constants may be free only if one rises as another falls, as in two tubes closed by one plug: bounded as any."""
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        system = chambers(rng)
+        regions = closed_regions(system)
+        bounded = some_cells(system, rng.uniform(0.1, 1.0), rng)
+        prepared = Bounded(system, bounded, regions=regions)
+        if regions is not None:
+            system = system._replace(rhs=prepared.consistent(system.rhs)[0])
+        p, info = prepared.solve(system.rhs, tolerance=1e-8)
+        assert info.converged
+        assert p[bounded].min(initial=0.0) >= 0.0
+        assert complementarity(system, bounded, p) <= 1.01e-8
+
+
+def test_a_gap_on_one_side_of_a_term_leaves_volume_alone():
+    """Two chambers that push on one term alike: as one is pressed, the other has a gap, and nothing is lost."""
+    system = tank((8, 3, 3), held=False)
+    system.coupling.x[4] = 0
+    ends = np.concatenate([np.arange(9), np.arange(63, 72)])
+    system = system._replace(rows=Rows(np.array([0, 18]), ends, np.repeat(np.eye(6)[:1], 18, axis=0)))
+    regions = closed_regions(system)
+    assert regions.free.shape == (2, 1)
+    rhs = regions.centred(system.rhs) + np.where(np.arange(8) < 4, 0.2, -0.2)[:, None, None]
+    prepared = Bounded(system, system.unknown, regions=regions)
+    consistent, loss = prepared.consistent(rhs)
+    assert not loss.any()
+    system = system._replace(rhs=consistent)
+    p, info = prepared.solve(consistent, tolerance=1e-9)
+    assert info.converged
+    assert p.min() >= 0.0
+    assert prepared.held[4:].any()
+    assert complementarity(system, system.unknown, p) <= 1e-9
+
+
 def test_held_cells_stay_at_zero_without_the_bound():
     """As the displacement that spreads particles is solved for."""
     system = tank(seed=3)

@@ -22,9 +22,9 @@ LIMITS = common.LIMITS | {
     "complementarity, relative": 1e-6,
 }
 
-# What a check simulates: the splash, and until what it threw up has fallen from the ceiling again, by 0.7 s. A little
-# later the wave that comes back from the right throws up more.
-FRAMES = 17
+# What a check simulates: the splash, and until what it threw up has fallen again, by 0.75 s, in 3-D too. A little later
+# the wave that comes back from the right throws up more.
+FRAMES = 18
 POOL = 0.1  # depth [m]
 ABOVE = 0.45  # m: higher than what sloshes at the wall then
 

@@ -7,8 +7,9 @@ which is the least of ½ pᵀ A p − bᵀ p under the bound (B07 §4). Policy i
 some bounded cells are held at p = 0, all others are free. Conjugate gradients
 go on over the free ones until what they leave is less than what is wrong with
 the choice itself; then cells with p < 0 are held, and held ones with A p < b
-are let go. For an M-matrix p only grows from the second choice on, so that a
-cell is held once and let go once at most, and the iteration ends.
+are let go, once also those with A p = b. For an M-matrix p only grows from the
+second choice on, so that a cell is held twice and let go twice at most, and the
+iteration ends.
 
 A held cell is to its neighbours what air is: a tie to a known value. The
 smoother knows that at once, as it leaves such cells alone. The coarse levels
@@ -79,7 +80,7 @@ class Bounded(Prepared):
         """
         regions = self._regions
         loss = regions.means(rhs)
-        loss[self._growing(rhs)] = 0.0
+        loss[self._gaps(rhs)[1]] = 0.0
         return rhs - np.append(loss, 0.0)[regions.label], loss
 
     def solve(
@@ -169,33 +170,45 @@ class Bounded(Prepared):
         multigrid.node.reshape(-1)[at] = np.where(joined, self._node[changed], -1)
         self._fine = self.choice
 
-    def _singular(self) -> np.ndarray:
-        """Closed regions with a constant that nothing else holds."""
-        return np.abs(self._regions.free).max(axis=1, initial=0.0) > 0.0
-
     def _labels(self) -> np.ndarray:
         """The closed region of each bounded cell, −1 if none."""
         return self._regions.label.reshape(-1)[self._bounded]
 
-    def _growing(self, rhs) -> np.ndarray:
-        """Closed regions that walls leave more room than there is liquid, and that may have a gap."""
+    def _rising(self) -> np.ndarray:
+        """(regions, n): free constants that may be added to p as they are, which nothing else holds.
+
+        Others raise p in one region and lower it in another, as of two tubes that one plug closes: there the bound
+        holds them.
+        """
+        free = self._regions.apart()
+        return np.abs(free[:, (free >= 0.0).all(axis=0) | (free <= 0.0).all(axis=0)])
+
+    def _gaps(self, rhs) -> tuple[np.ndarray, np.ndarray]:
+        """Closed regions in which a gap must open, as walls leave more room than there is liquid, and those that
+        have their volume by that: with a body between them, others too."""
         regions = self._regions
-        size = regions.sums(np.abs(rhs))
-        with_bound = np.bincount(self._labels() + 1, minlength=len(size) + 1)[1:] > 0
-        return self._singular() & with_bound & (regions.means(rhs) * regions.cells < -_SHRINKS * size)
+        flows, sizes = regions.sums(rhs), regions.sums(np.abs(rhs))
+        with_bound = np.bincount(self._labels() + 1, minlength=len(sizes) + 1)[1:] > 0
+        opening, settled = np.zeros(len(sizes), np.bool_), np.zeros(len(sizes), np.bool_)
+        for constants in regions.apart().T:
+            lower = constants if constants @ flows < 0.0 else -constants
+            if lower @ flows < -_SHRINKS * (np.abs(lower) @ sizes) and with_bound[lower > 0.0].any():
+                opening |= (lower > 0.0) & with_bound
+                settled |= lower != 0.0
+        return opening, settled
 
     def _effective(self, rhs) -> np.ndarray:
         """The bounded cells but those in closed regions that keep their volume: p ≥ 0 says there what the constant is.
 
-        In a closed region that grows a cell must be held, or the matrix is singular: those that flow out most.
+        Where a gap must open a cell must be held, or the matrix is singular: those that flow out most.
         """
         if self._regions is None:
             return np.ones(len(self._bounded), np.bool_)
-        label, growing = self._labels(), self._growing(rhs)
-        bound = ~np.append(self._singular() & ~growing, False)[label]
+        label, (opening, settled) = self._labels(), self._gaps(rhs)
+        bound = ~np.append((self._rising() > 0.0).any(axis=1) & ~settled, False)[label]
         self.choice = self.choice & bound
         b = rhs.reshape(-1)[self._bounded]
-        for region in np.flatnonzero(growing):
+        for region in np.flatnonzero(opening):
             own = label == region
             if not self.choice[own].any():
                 self.choice |= own & (b <= max(0.5 * b[own].min(), b[own].min()))
@@ -204,11 +217,10 @@ class Bounded(Prepared):
     def _lift(self, p) -> None:
         """Add the constants of closed regions with which p is just not negative at their bounded cells."""
         label, p = self._labels(), p.reshape(-1)
-        for constants in self._regions.free.T:
-            constants = constants if constants.sum() > 0 else -constants
+        for constants in self._rising().T:
             share = np.append(constants, 0.0)[label]
-            own = np.flatnonzero(share > 0.0)
-            if constants.min() < 0.0 or not len(own) or self.choice[own].any():
+            own = np.flatnonzero(share)
+            if not len(own) or self.choice[own].any():
                 continue
             at, share = self._bounded[own], share[own]
             rise = (-p[at] / share).max()
@@ -228,6 +240,7 @@ class _Search:
         self._tolerance, self._iterations, self._name = tolerance, iterations, name
         self._descent, self._count, self._stuck = Descent(packed, x), 0, False
         self._diagonal = packed.diagonal.reshape(-1)[system.at]
+        self._tried = np.zeros(len(bound), np.bool_)
         self.x = self._descent.x
 
     def run(self) -> SolveInfo:
@@ -315,7 +328,11 @@ class _Search:
         """The choice that p itself suggests."""
         choice = self._system.choice.copy()
         if self._coupled:
-            choice[choice] = self._pull <= max(self._enough, self._descent.left)
+            # Once a cell is let go also if nothing says whether to hold it. Where too many were held, those on a plumb
+            # wall have neither p nor flow: else they would be let go layer by layer, in more rounds the finer the grid.
+            least, tried = max(self._enough, self._descent.left), self._tried[choice]
+            self._tried |= self._system.choice
+            choice[choice] = self._pull <= np.where(tried, least, -least)
             choice |= self._bound & ~self._system.choice & (self._values() < 0.0)
         return choice
 

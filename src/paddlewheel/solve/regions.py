@@ -13,6 +13,8 @@ from paddlewheel.kernel import kernel
 from paddlewheel.solve.lowrank import free_constants
 from paddlewheel.solve.system import System, oriented
 
+_ROUNDING = 1e-9  # of the largest of a combination of constants
+
 
 class Regions(NamedTuple):
     """Closed regions, numbered from 0.
@@ -36,6 +38,12 @@ class Regions(NamedTuple):
         """The part of a field in the null space, as a constant for each region: its mean, if all constants are free."""
         weighted = self.free.T * self.cells
         return self.free @ np.linalg.solve(weighted @ self.free, self.free.T @ self.sums(field))
+
+    def apart(self) -> np.ndarray:
+        """(regions, n): those of the free combinations that share no region with another; rounding is zero."""
+        free = np.where(np.abs(self.free) > _ROUNDING * np.abs(self.free).max(initial=0.0), self.free, 0.0)
+        taken = (free != 0.0).astype(int)
+        return free[:, np.count_nonzero(taken.T @ taken, axis=1) == 1]
 
     def centred(self, field: np.ndarray) -> np.ndarray:
         """The field less its part in the null space."""
