@@ -156,6 +156,15 @@ def test_check_fails_with_code_1(falling, monkeypatch, capsys):
     assert "FAILS" in capsys.readouterr().out
 
 
+def test_check_takes_parameters(falling, monkeypatch, capsys):
+    entry = gallery.SCENES["still-water"]
+    monkeypatch.setattr(entry, "check", lambda simulation: dict.fromkeys(entry.LIMITS, simulation.scene.grid.h))
+    assert main(["check", "still-water", "--cells", "10", "--set", "tilt=0"]) == 1
+    assert "0.1" in capsys.readouterr().out
+    assert main(["check", "still-water", "--set", "tild=0"]) == 2
+    assert "tilt" in capsys.readouterr().err
+
+
 def test_check_goes_on_after_a_solve_that_did_not_converge(falling, monkeypatch, capsys):
     def failing(simulation):
         raise SolveFailedError("the pressure solve did not converge")

@@ -195,9 +195,14 @@ def _add_check(commands) -> None:
     parser = commands.add_parser(
         "check",
         help="measure what must hold of gallery scenes",
-        description="Measure what must hold of gallery scenes. Exit code 1 if anything does not.",
+        description="Measure what must hold of gallery scenes. Exit code 1 if anything does not. The limits are made\n"
+        "for the scenes as they are; with other parameters they may be too tight, or too wide.",
+        epilog="""examples:
+  paddlewheel check                                      all scenes: minutes
+  paddlewheel check separation --set dimensions=3 --cells 128""",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="scenes of the gallery (default: all)")
+    _add_parameters(parser)
     parser.set_defaults(command=check.check)
 
 
@@ -218,6 +223,10 @@ def _add_scene(parser) -> None:
     parser.add_argument(
         "scene", metavar="SCENE", help="a name of the gallery, or a Python file with scene(**parameters)"
     )
+    _add_parameters(parser)
+
+
+def _add_parameters(parser) -> None:
     parser.add_argument("--cells", type=int, metavar="N", help="cells along the longest side")
     parser.add_argument(
         "--set", type=_setting, action="append", default=[], metavar="NAME=VALUE", help="a parameter of the scene"

@@ -5,6 +5,7 @@ import inspect
 from rich.table import Table
 
 from paddlewheel import gallery
+from paddlewheel.commands import scenes
 from paddlewheel.commands.terminal import console, progress
 from paddlewheel.run import Simulation, SolveFailedError
 from paddlewheel.solids import argument
@@ -20,9 +21,9 @@ def check(options) -> int:
     table = Table("scene", "figure", "measured", "at most", "", box=None, pad_edge=False)
     failed = False
     for name in names:
-        entry = gallery.SCENES[name]
+        entry, scene = gallery.SCENES[name], scenes.build(scenes.find(name, scenes.parameters(options), "check"))
         try:
-            figures = entry.check(Simulation(entry.scene(), progress=progress))
+            figures = entry.check(Simulation(scene, progress=progress))
         except SolveFailedError as error:
             table.add_row(name, "", "", "", f"FAILS: {error}")
             failed = True

@@ -22,7 +22,7 @@ from paddlewheel.types import StepReport
 
 def run(options) -> int:
     """Simulate from the start, or from the last whole frame, to the last one asked for."""
-    source = scenes.find(options.scene, _parameters(options))
+    source = scenes.find(options.scene, scenes.parameters(options))
     scene = scenes.build(source)
     if options.dry_run:
         source.guarded(lambda: check(scene))
@@ -76,7 +76,7 @@ def _simulate(source, scene, cache, manifest, done, state, span) -> int:
 
 def draw_first_step(options) -> int:
     """Solve for the first step of a scene and draw it."""
-    source = scenes.find(options.scene, _parameters(options), "first-step")
+    source = scenes.find(options.scene, scenes.parameters(options), "first-step")
     scene = scenes.build(source)
     step = source.guarded(lambda: first_step(scene))
     info = step.projection.info
@@ -92,10 +92,6 @@ def draw_first_step(options) -> int:
     replace(path, lambda file: picture.draw_step(step, file, title))
     print(f"{path}: max|u| = {step.fastest:.1e} m/s, {info.unknowns} unknowns, {info.iterations} iterations")
     return 0
-
-
-def _parameters(options) -> dict:
-    return dict(options.set) | ({} if options.cells is None else {"cells": options.cells})
 
 
 def _guarded(source: scenes.Source, frames: Iterator[Frame]) -> Iterator[Frame]:

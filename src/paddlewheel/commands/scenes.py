@@ -88,6 +88,11 @@ class Source(NamedTuple):
             sys.path[:] = before
 
 
+def parameters(options) -> dict:
+    """Those that the user gave for a scene."""
+    return dict(options.set) | ({} if options.cells is None else {"cells": options.cells})
+
+
 def find(given: str, parameters: dict, command: str = "run") -> Source:
     """The scene a user means."""
     if given in gallery.SCENES:
