@@ -133,7 +133,7 @@ def test_a_light_ball_makes_no_greater_waves_than_it_has_energy(cfl):
     energies, heights = [], []
     while simulation.time < 0.9:
         simulation.step()
-        x, v, _ = simulation.state.particles
+        x, v, *_ = simulation.state.particles
         energies.append(each * (0.5 * np.sum(v.astype(float) ** 2) + 9.81 * np.sum(x[:, 1], dtype=float)))
         heights.append(simulation.state.bodies[0].position[1] - 0.5 - radius)
     impact = int(np.argmax(np.array(heights) < 0))

@@ -6,9 +6,7 @@ here is without it. So bodies are pulled less, by the weight of the gas they
 displace, and smoke by what it is heavier or lighter.
 
 Velocity and smoke are carried by particles all over the domain (FLIP or APIC,
-as in B07), or by the grid (semi-Lagrangian or MacCormack). Particles keep what
-they have; they are spread evenly by the same displacement that keeps the volume
-of liquids, and new ones are set out only where gas comes in.
+as in B07), or by the grid (semi-Lagrangian or MacCormack).
 """
 
 import math
@@ -16,26 +14,18 @@ import math
 import numpy as np
 
 from paddlewheel.bodies import Coupling
+from paddlewheel.carriers import Brought, ByGrid, ByParticles, Step, moved
 from paddlewheel.emitters import Emitters
-from paddlewheel.fluid import Clock, Fluid, from_particles
+from paddlewheel.fluid import Clock, Fluid
 from paddlewheel.grid.cells import open_cells, open_volumes
-from paddlewheel.grid.extrapolate import extrapolate
 from paddlewheel.grid.window import Window
-from paddlewheel.physics.advect import move
 from paddlewheel.physics.audit import audit
-from paddlewheel.physics.buoyancy import decay, lifted
-from paddlewheel.physics.carried import carried, carried_faces
+from paddlewheel.physics.buoyancy import lifted
 from paddlewheel.physics.pressure import Projection
-from paddlewheel.physics.seeding import density_error, refill, reseed, seed, volume_seen
 from paddlewheel.physics.surface import FAR
-from paddlewheel.physics.transfer import density, sorted_by_cell, to_cells, to_particles
 from paddlewheel.physics.vorticity import confined
 from paddlewheel.scene import Scene
-from paddlewheel.types import AXES, Boundary, Faces, Particles, State, StepReport
-
-FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to spread them
-SHIFT_RATE = 0.5  # part of an error of density that one step mends
-STAGES = 2  # of Runge–Kutta
+from paddlewheel.types import Boundary, Faces, State, StepReport
 
 
 class SmokeStepper(Fluid):
@@ -44,13 +34,13 @@ class SmokeStepper(Fluid):
     def __init__(self, scene: Scene):
         super().__init__(scene)
         self.emitters = Emitters(scene)
+        carrier = ByParticles if scene.method.surface == "particles" else ByGrid
+        self.carrier = carrier(self, self.emitters)
         self._window = Window(scene.grid, scene.grid)
         self._everywhere = np.full(scene.grid.shape, -FAR * scene.grid.h, np.float32)
-        self._by_particles = scene.method.surface == "particles"
-        self._entrance = _beside_open_sides(scene, self.beyond.layers)
         self._kept: Projection | None = None
         self._last: tuple[float, Boundary] | None = None
-        self._room: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None
+        self._room: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def check(self) -> None:
         """Refuse what cannot start."""
@@ -63,22 +53,16 @@ class SmokeStepper(Fluid):
         open, outside = open_cells(boundary.phi), self.outside_solids(0.0, bodies)
         self.emitters.check(open)
         smoke, heat = (np.zeros(grid.shape, np.float32) for _ in range(2))
-        velocity, markers = grid.zeros_faces(), self.emitters.markers(0, outside)
+        velocity = grid.zeros_faces()
         self.emitters.onto_cells(smoke, heat, open)
         self.emitters.onto_faces(velocity, boundary.open)
         projection, _, bodies, boundary, _ = self.projected(
             self._window, velocity, self._everywhere, boundary, bodies, 0.0, 1.0
         )
         velocity = self.continued(projection.velocity, self.beyond.known(projection, boundary), boundary, self._window)
-        particles = Particles.at(np.empty((0, 3)), (0, 0, 0))
-        if self._by_particles:
-            position = seed(grid, lambda points: np.where(outside(points), -1, 1), per_cell=self.per_cell)
-            particles = self._particles(position, velocity)
-            particles, first = sorted_by_cell(grid, particles)
-            self.emitters.onto_particles(particles, first)
         return State(
-            0.0, 0, velocity, np.zeros(grid.shape), self._everywhere, particles, grid.zeros_faces(), bodies, {},
-            density=smoke, temperature=heat, markers=markers,
+            0.0, 0, velocity, np.zeros(grid.shape), self._everywhere, self.carrier.start(velocity, outside),
+            grid.zeros_faces(), bodies, {}, density=smoke, temperature=heat, markers=self.emitters.markers(0, outside),
         )  # fmt: skip
 
     def limit(self, state: State) -> float:
@@ -101,49 +85,22 @@ class SmokeStepper(Fluid):
             return self._step(state, dt)
 
     def _step(self, state, dt) -> tuple[State, StepReport]:
-        scene, grid = self.scene, self.grid
-        now, number, clock = state.time + dt, state.steps + 1, Clock()
-        before = self._boundary_before(state)
-        flow, pressure, particles, shift = state.release()
-        smoke, heat, markers = state.density, state.temperature, state.markers
+        grid, now, number, clock = self.grid, state.time + dt, state.steps + 1, Clock()
 
         bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt)
         clock.stop("contact")
 
-        boundary = self.boundary(now, bodies)
-        self._last = now, boundary
-        open, volume, seen = self._measured(boundary)
+        before, boundary = self._boundaries(state, bodies, now)
+        open, volume = self._measured(boundary)
+        step = Step(state, dt, number, bodies, before, boundary, open, volume)
         clock.stop("solids")
 
-        inflow, outflow, warnings = 0.0, 0.0, []
-        stuck = self._move(markers, flow, boundary, state, bodies, dt)
-        markers = self._inside(markers)
-        if self._by_particles:
-            stuck += self._move(particles.position, flow, boundary, state, bodies, dt, shift)
-            particles, inflow, outflow, warnings = self.exchanged(particles, boundary, bodies, now, dt, number)
-        clock.stop("move")
+        flow, pressure, particles, shift = state.release()
+        stuck = moved(self, step, state.markers, flow)
+        markers = self._inside(state.markers)
+        brought = self.carrier.carry(step, flow, particles, shift, clock)
 
-        if self._by_particles:
-            particles, first = sorted_by_cell(grid, particles)
-            clock.stop("sort")
-            old, _ = extrapolate(*from_particles(grid, particles, first), self.beyond.layers)
-            clock.stop("transfer")
-            self.emitters.onto_particles(particles, first, dt)
-            decay(particles.smoke[:, 0], scene.dissipation, dt)
-            decay(particles.smoke[:, 1], scene.cooling, dt)
-            smoke, heat = to_cells(grid, particles, first)
-            smoke[~open] = heat[~open] = 0
-        else:
-            args = {"before": before, "open_sides": scene.open_sides, "scheme": scene.method.advection}
-            old = carried_faces(grid, flow, flow, boundary, dt, **args)
-            clock.stop("transfer")
-            smoke, heat = carried(grid, (smoke, heat), flow, boundary, dt, ambient=(0.0, 0.0), **args)
-            self.emitters.onto_cells(smoke, heat, open, dt)
-            decay(smoke, scene.dissipation, dt)
-            decay(heat, scene.cooling, dt)
-        clock.stop("smoke")
-
-        velocity = self._forced(old, flow, smoke, heat, boundary, open, now, dt)
+        velocity = self._forced(brought, boundary, open, now, dt)
         pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
@@ -156,36 +113,25 @@ class SmokeStepper(Fluid):
         clock.stop("pressure")
 
         opened = self.sources.opened(boundary, self._window)
-        worst, energy = audit(grid, projection.velocity, self._everywhere, opened, scene.density)
-        warnings += self.warnings(stuck, projection)
+        worst, energy = audit(grid, projection.velocity, self._everywhere, opened, self.scene.density)
+        warnings = [*brought.warnings, *self.warnings(stuck + brought.stuck, projection)]
         clock.stop("report")
 
         known = self.beyond.known(projection, boundary)
         velocity = self.continued(projection.velocity, known, boundary, self._window)
         clock.stop("extrapolate")
 
-        if self._by_particles:
-            particles = to_particles(grid, particles, velocity, old, scene.method.flip)
-            clock.stop("gather")
-            counted = density(grid, particles.position, first)
-            shift, info = self._spread(projection, counted, seen, known, boundary)
-            if reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number):
-                self.solids.push_out(particles.position, boundary, now, bodies)
-            particles = self._come_in(particles, first, velocity, volume, boundary, number)
-            solves.append(info)
-            clock.stop("density")
-
-        markers = np.concatenate([markers, self.emitters.markers(number, self.outside_solids(now, bodies), dt)])
-        total = self._amount(particles, smoke, volume)
+        particles, shift, spread = self.carrier.settle(step, brought, velocity, projection, known, clock)
+        new = self.emitters.markers(number, self.outside_solids(now, bodies), dt)
         report = StepReport(
-            dt, 1, worst, float(volume.sum(dtype=np.float64)) * grid.h**3, energy, inflow, outflow, warnings, solves,
-            clock.seconds, total,
+            dt, 1, worst, float(volume.sum(dtype=np.float64)) * grid.h**3, energy, brought.inflow, brought.outflow,
+            warnings, solves + spread, clock.seconds, self.carrier.amount(brought, particles, volume),
         )  # fmt: skip
-        clock.stop("report")
         state = State(
             now, number, velocity, projection.pressure, self._everywhere, particles, shift, bodies, contacts,
-            density=smoke, temperature=heat, markers=markers,
+            density=brought.smoke, temperature=brought.heat, markers=np.concatenate([markers, new]),
         )  # fmt: skip
+        clock.stop("report")
         return state, report
 
     def projected(self, window, velocity, phi, boundary, bodies, time, dt, **rest) -> Coupling:
@@ -198,29 +144,13 @@ class SmokeStepper(Fluid):
         projection = self._kept.again(opened, velocity, dt, rest.get("start"))
         return Coupling(projection, [projection.info], (), boundary, {})
 
-    def _boundary_before(self, state) -> Boundary:
-        """The solids at the time of a state; those of the last step, unless it was another one's."""
-        if self._last is not None and self._last[0] == state.time:
-            return self._last[1]
-        return self.boundary(state.time, state.bodies)
-
-    def _move(self, position, flow, boundary, state, bodies, dt, shift=None) -> int:
-        """Carry points for dt [s], in place; how many are left in a solid. Uses up the shift."""
-        if not len(position):
-            return 0
-        with_solids = None
-        if self.solids.moving:
-            with_solids = self.solids.carried(position, state.time, state.time + dt, state.bodies, bodies)
-        if shift is not None:
-            for u, way in zip(flow, shift, strict=True):
-                way *= np.float32(1 / dt)
-                way += u
-            flow = shift
-        move(
-            self.grid, position, flow, boundary, dt,
-            open_sides=self.scene.open_sides, stages=STAGES, centroids=self.centroids(boundary), carried=with_solids,
-        )  # fmt: skip
-        return self.solids.push_out(position, boundary, state.time + dt, bodies).stuck
+    def _boundaries(self, state, bodies, now) -> tuple[Boundary, Boundary]:
+        """The solids at the time of a state, which the last step may know, and those at the end of this one."""
+        before = self._last[1] if self._last is not None and self._last[0] == state.time else None
+        if before is None:
+            before = self.boundary(state.time, state.bodies)
+        self._last = now, self.boundary(now, bodies)
+        return before, self._last[1]
 
     def _inside(self, position) -> np.ndarray:
         """The positions that have not left through an open side."""
@@ -228,64 +158,25 @@ class SmokeStepper(Fluid):
             return position
         return position[((position >= 0) & (position <= np.array(self.grid.size, np.float32))).all(axis=1)]
 
-    def _forced(self, old, flow, smoke, heat, boundary, open, time, dt) -> Faces:
-        """Velocity after buoyancy, confinement and the scene's forces and sources acted for dt."""
+    def _forced(self, brought: Brought, boundary, open, time, dt) -> Faces:
+        """Velocity after buoyancy, confinement, the scene's forces and its sources acted for dt."""
         scene, (alpha, beta) = self.scene, self.scene.buoyancy
-        velocity = Faces(*map(np.copy, old))
-        velocity = lifted(velocity, smoke, heat, dt, alpha=alpha, beta=beta, gravity=scene.gravity, among=open)
+        velocity = lifted(
+            Faces(*map(np.copy, brought.velocity)), brought.smoke, brought.heat, dt,
+            alpha=alpha, beta=beta, gravity=scene.gravity, among=open,
+        )  # fmt: skip
         if scene.vorticity:
             velocity = confined(velocity, self.grid.h, dt, scene.vorticity, open)
         self.push(self.grid, velocity, Faces(*(w > 0 for w in boundary.open)), time, dt)
         self.emitters.onto_faces(velocity, boundary.open, dt)
         return velocity
 
-    def _spread(self, projection, counted, seen, known, boundary):
-        """The displacement [m] that spreads particles evenly, and how its solve went."""
-        excess = density_error(counted, seen, self._everywhere, self.grid.h, per_cell=self.per_cell)
-        shift, info = projection.spread(np.float32(SHIFT_RATE) * excess)
-        most = np.float32(FARTHEST_SHIFT * self.grid.h)
-        for s in shift:
-            np.clip(s, -most, most, out=s)
-        return self.beyond.shift(shift, known, boundary), info
-
-    def _come_in(self, particles, first, flow, volume, boundary, number) -> Particles:
-        """The particles, and new ones at open sides where gas comes in, with its velocity and without smoke."""
-        if self._entrance is None:
-            return particles
-        room = volume * self._entrance
-        position = refill(self.grid, first, room, boundary.phi, per_cell=self.per_cell, number=number)
-        return particles.joined(self._particles(position, flow)) if len(position) else particles
-
-    def _amount(self, particles, smoke, volume) -> float:
-        """[m³] that all smoke would fill at density 1: that which particles carry, if they do."""
-        if self._by_particles:
-            return float(particles.smoke[:, 0].sum(dtype=np.float64)) * self.grid.h**3 / self.per_cell
-        return float((smoke * volume).sum(dtype=np.float64)) * self.grid.h**3
-
-    def _particles(self, position, velocity) -> Particles:
-        """Particles with a flow's velocity, without smoke."""
-        affine = self.scene.method.advection == "apic"
-        particles = Particles.at(position, (0, 0, 0), affine, np.zeros((len(position), 2)))
-        return to_particles(self.grid, particles, velocity)
-
-    def _measured(self, boundary: Boundary) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Cells with their centre outside solids, bool; their open volume, 0 in the others, and what hats see of it."""
+    def _measured(self, boundary: Boundary) -> tuple[np.ndarray, np.ndarray]:
+        """Cells with their centre outside solids, bool, and the open part of these, 0 in the others."""
         if self._room is None or self._room[0] is not boundary.phi:
             open = open_cells(boundary.phi)
-            seen = volume_seen(boundary.phi) if self._by_particles else np.empty(0)
-            self._room = boundary.phi, open, np.where(open, open_volumes(boundary.phi), np.float32(0)), seen
+            self._room = boundary.phi, open, np.where(open, open_volumes(boundary.phi), np.float32(0))
         return self._room[1:]
-
-
-def _beside_open_sides(scene, layers) -> np.ndarray | None:
-    """The cells within so many layers of an open side, bool; None if all are closed."""
-    if not scene.open_sides:
-        return None
-    near = np.zeros(scene.grid.shape, bool)
-    for side in scene.open_sides:
-        across = np.moveaxis(near, AXES.index(side[1]), 0)
-        across[slice(layers) if side[0] == "-" else slice(-layers, None)] = True
-    return near
 
 
 def _largest(field) -> float:
