@@ -45,7 +45,7 @@ class Step(NamedTuple):
 class Brought(NamedTuple):
     """What was carried to the end of a step.
 
-    velocity      on faces [m/s], before forces
+    velocity      on faces [m/s], before forces, and ahead of the flow as that was in the state
     smoke, heat   density and temperature [K] at centres
     particles     in the order of their cells; `first` is where those of each cell begin
     stuck         how many are left in a solid
@@ -78,7 +78,7 @@ class ByGrid:
         """Velocity and smoke at the end of a step in a flow, with what the sources gave."""
         scene, grid, dt = self.fluid.scene, self.fluid.grid, step.dt
         how = {"before": step.before, "open_sides": scene.open_sides, "scheme": scene.method.advection}
-        velocity = carried_faces(grid, flow, flow, step.boundary, dt, **how)
+        velocity = carried_faces(grid, _sum(flow, step.state.ahead), flow, step.boundary, dt, **how)
         clock.stop("transfer")
         fields = step.state.density, step.state.temperature
         smoke, heat = carried(grid, fields, flow, step.boundary, dt, ambient=(0.0, 0.0), **how)
@@ -88,7 +88,7 @@ class ByGrid:
         clock.stop("smoke")
         return Brought(velocity, smoke, heat, particles)
 
-    def settle(self, step: Step, brought: Brought, velocity, projection, known, clock) -> tuple:
+    def settle(self, step: Step, brought: Brought, velocity, ahead, projection, known, clock) -> tuple:
         """Particles, the displacement that spreads them, and the solves it took: none of them."""
         return brought.particles, self._still, []
 
@@ -141,10 +141,12 @@ class ByParticles:
         return Brought(velocity, smoke, heat, particles, first, stuck, *exchanged)
 
     def settle(
-        self, step: Step, brought: Brought, velocity: Faces, projection, known, clock: Clock
+        self, step: Step, brought: Brought, velocity: Faces, ahead: Faces, projection, known, clock: Clock
     ) -> tuple[Particles, Faces, list[SolveInfo]]:
-        """Particles with the velocity after the pressure, the displacement [m] that spreads them, and how that went."""
+        """Particles with the velocity after the pressure and what they are ahead of it, the displacement [m] that
+        spreads them, and how its solve went."""
         fluid, grid, boundary, first = self.fluid, self.fluid.grid, step.boundary, brought.first
+        velocity = _sum(velocity, ahead)
         particles = to_particles(grid, brought.particles, velocity, brought.velocity, fluid.scene.method.flip)
         clock.stop("gather")
         counted = density(grid, particles.position, first)
@@ -197,6 +199,10 @@ def moved(fluid: Fluid, step: Step, position: np.ndarray, flow: Faces) -> int:
         open_sides=fluid.scene.open_sides, stages=STAGES, centroids=fluid.centroids(step.boundary), carried=along,
     )  # fmt: skip
     return fluid.solids.push_out(position, step.boundary, step.end, step.bodies).stuck
+
+
+def _sum(velocity, more) -> Faces:
+    return Faces(*(u + v for u, v in zip(velocity, more, strict=True)))
 
 
 def _beside_open_sides(scene, layers) -> np.ndarray | None:

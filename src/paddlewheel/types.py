@@ -233,6 +233,8 @@ class State:
                all are zero beyond. None for everywhere
     density, temperature   of smoke, the latter [K] above the surroundings, at centres, float32; None without
     markers    (n, 3) float32 [m]: points that go with smoke, to be seen; None without
+    ahead      [m/s] on faces, float32: half of what forces and pressure did to smoke's velocity in the last step; what
+               is carried, by particles too, is ahead of the flow by that. None without smoke
     """
 
     time: float
@@ -248,12 +250,15 @@ class State:
     density: np.ndarray | None = None
     temperature: np.ndarray | None = None
     markers: np.ndarray | None = None
+    ahead: Faces | None = None
 
     def copy(self) -> "State":
         """A state that shares no array with this one."""
         bodies = tuple(Body(*map(np.copy, body)) for body in self.bodies)
         contacts = {name: array.copy() for name, array in self.contacts.items()}
         optional = {name: np.copy(array) for name, array in self._optional().items()}
+        if self.ahead is not None:
+            optional["ahead"] = Faces(*map(np.copy, self.ahead))
         return State(self.time, self.steps, *(self._mapped(np.copy)), bodies, contacts, **optional)
 
     def release(self) -> tuple[Faces, np.ndarray, Particles, Faces]:
@@ -272,6 +277,8 @@ class State:
             arrays[f"bodies.{part}"] = np.array([getattr(body, part) for body in self.bodies])
         arrays |= {f"contacts.{name}": array for name, array in self.contacts.items()}
         arrays |= self._optional()
+        if self.ahead is not None:
+            arrays |= {f"ahead.{a}": u for a, u in zip(AXES, self.ahead, strict=True)}
         with open(path, "wb") as file:
             np.savez(file, **arrays)
 
@@ -282,6 +289,8 @@ class State:
             velocity, shift = (Faces(*(file[f"{name}.{a}"] for a in AXES)) for name in ("velocity", "shift"))
             particles = Particles(*(file[f"particles.{part}"] for part in Particles._fields))
             optional = {name: file[name] for name in _OPTIONAL if name in file}
+            if "ahead.x" in file:
+                optional["ahead"] = Faces(*(file[f"ahead.{a}"] for a in AXES))
             bodies = [file[f"bodies.{part}"] for part in Body._fields if f"bodies.{part}" in file]
             bodies = tuple(Body(*row) for row in zip(*bodies, strict=True))
             contacts = {name.removeprefix("contacts."): file[name] for name in file if name.startswith("contacts.")}

@@ -8,6 +8,7 @@ line in SCENES; the command line, the list and the tests find it there.
 
 from paddlewheel.gallery import (
     ceiling,
+    cylinder,
     dam_break,
     dam_break_pillar,
     drag_and_launch,
@@ -17,14 +18,19 @@ from paddlewheel.gallery import (
     liquid_in_sphere,
     many_densities,
     narrow_tube,
+    paddle,
     paddle_wheel,
     piston,
     plug,
+    plume_box,
+    plume_plate,
+    ring_vortex,
     separation,
     slope,
     sloshing,
     still_water,
     stirring,
+    taylor_green,
     tilting_tank,
     vortex_box,
 )
@@ -50,4 +56,10 @@ SCENES = {
     "ceiling": ceiling,
     "piston": piston,
     "tilting-tank": tilting_tank,
+    "paddle": paddle,
+    "plume-plate": plume_plate,
+    "plume-box": plume_box,
+    "ring-vortex": ring_vortex,
+    "taylor-green": taylor_green,
+    "cylinder": cylinder,
 }

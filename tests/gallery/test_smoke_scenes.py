@@ -1,0 +1,92 @@
+"""Smoke in the gallery: what its scenes are made of, by every way to carry it, and in long steps."""
+
+import numpy as np
+import pytest
+
+from paddlewheel.gallery import common, cylinder, paddle, plume_box, plume_plate, ring_vortex, taylor_green
+from paddlewheel.run import Simulation
+from paddlewheel.scene import SMOKE_ADVECTION
+
+WRONG = [
+    (paddle, {"turns": "fast"}),
+    (paddle, {"cells": 0}),
+    (plume_plate, {"dimensions": 1}),
+    (plume_plate, {"obstacle": "cube"}),
+    (plume_plate, {"degrees": np.nan}),
+    (plume_box, {"dimensions": 4}),
+    (plume_box, {"temperature": None}),
+    (ring_vortex, {"speed": -1.0}),
+    (ring_vortex, {"whole": 1}),
+    (taylor_green, {"vortices": 1.5}),
+    (cylinder, {"speed": 0}),
+]
+
+
+@pytest.mark.parametrize("advection", SMOKE_ADVECTION)
+@pytest.mark.parametrize(
+    ("entry", "parameters", "frames"),
+    [
+        (paddle, {"cells": 20}, 12),
+        (plume_plate, {"cells": 36}, 24),
+        (plume_box, {"cells": 32}, 24),
+        (ring_vortex, {"cells": 24, "cfl": 5.0}, 6),
+        (cylinder, {"cells": 48}, 12),
+    ],
+)
+def test_what_must_hold_of_smoke_holds_however_it_is_carried(entry, parameters, frames, advection):
+    """Among it: no smoke in cells that solids cover, also those that move, and the flow is free of divergence."""
+    watch = common.Watch(Simulation(entry.scene(advection=advection, **parameters)))
+    for _ in watch.run(frames):
+        pass
+    figures = watch.figures()
+    assert set(figures) == set(common.SMOKE_LIMITS)
+    assert {name: value for name, value in figures.items() if not value <= common.SMOKE_LIMITS[name]} == {}
+
+
+@pytest.mark.parametrize(("entry", "wrong"), WRONG)
+def test_a_parameter_that_cannot_be_is_named(entry, wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=name):
+        entry.scene(**wrong)
+
+
+@pytest.mark.parametrize("obstacle", plume_plate.OBSTACLES)
+def test_the_obstacle_is_tilted_and_in_the_middle(obstacle):
+    """Its middle is filled, but for the ring's; and it is higher on the right."""
+    shape = plume_plate.shape(obstacle, 30.0, deep=1.0)
+    low, high = shape.bounds()
+    np.testing.assert_allclose((low + high) / 2, [*plume_plate.MIDDLE, 0.5], atol=0.01)
+    inside = shape.distance(np.array([[*plume_plate.MIDDLE, 0.5]]))[0] < 0
+    assert inside == (obstacle != "ring")
+    if obstacle != "ball":
+        along = 0.8 * plume_plate.REACH * np.array([[np.cos(np.pi / 6), np.sin(np.pi / 6), 0]])
+        middle = np.array([*plume_plate.MIDDLE, 0.5])
+        assert shape.distance(middle + along)[0] < 0 < shape.distance(middle + along * [1, -1, 1])[0]
+
+
+def test_smoke_passes_a_ring_of_triangles_in_three_dimensions():
+    simulation = Simulation(plume_plate.scene(cells=24, dimensions=3, obstacle="ring", degrees=0.0))
+    for frame in simulation.run(36):
+        assert frame.report.warnings == []
+    through = simulation.state.density[7:9, 12:16, 7:9]  # above its hole
+    assert through.max() > 0.5
+
+
+def test_the_ring_vortex_starts_as_described():
+    """Its circulation is right on a circuit around the core, and a quarter of the room is a quarter of the whole."""
+    angle = 2 * np.pi * (np.arange(400) + 0.5) / 400
+    away = 1.5 * ring_vortex.CORE
+    circuit = np.column_stack([away * np.cos(angle), ring_vortex.RADIUS + away * np.sin(angle), 0 * angle])
+    tangent = np.column_stack([-np.sin(angle), np.cos(angle), 0 * angle])
+    flow = ring_vortex.induced(circuit, 1.0)
+    circulation = (flow * tangent).sum() * 2 * np.pi * away / 400
+    assert abs(circulation) == pytest.approx(1.0, abs=0.03)
+    assert ring_vortex.expected(ring_vortex.scene(cells=24)) == pytest.approx(0.5)
+    whole, quarter = (Simulation(ring_vortex.scene(cells=24, whole=whole)).state.velocity for whole in (True, False))
+    assert whole.x[:14, 8:, 8:] == pytest.approx(quarter.x[:14], abs=1e-5)  # but in the ball, where it is continued
+
+
+def test_the_frequency_of_a_sine_is_found():
+    t = np.arange(200) / 24
+    assert cylinder.frequency(np.sin(2 * np.pi * 1.7 * t), 24) == pytest.approx(1.7, rel=0.02)
+    assert cylinder.frequency(np.ones(10), 24) == 0
