@@ -1,0 +1,213 @@
+"""Frames of smoke as pictures: a plane as it is, and space with light and shadow.
+
+Scales are those of the scene and not of a frame: what is as dense as the
+densest Smoke looks the same in all frames of a run, and so does what is as hot.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from scipy import ndimage
+
+from paddlewheel.grid.cells import at_centres
+from paddlewheel.output.camera import SIZE, Camera
+from paddlewheel.output.canvas import DPI, canvas, pixels_of
+from paddlewheel.output.picture import SOLID_COLOUR, draw_solids
+from paddlewheel.output.volume import Volume, sunlight
+from paddlewheel.scene import Scene, Smoke, labelled, smoke_at
+from paddlewheel.types import Grid, State
+
+THICK = 2.5  # optical depth of a plane of reference density
+MEAN_FREE_PATH = 0.04  # of light in smoke of reference density, as a part of the domain's mean side
+
+_TEXT, _EDGE, _MARKER = "#dfe5ec", "#9aa6b4", "#5fd0e0"
+_TOP, _BOTTOM = "#1d2530", "#55616f"  # of the background
+_GREY, _HOT, _COLD = "#f2f3f5", "#ffae70", "#8fc0ff"
+_TO_SUN = (-0.7, 1.0, 0.45)
+_SUN, _SKY = np.array([1.0, 0.96, 0.9]), np.array([0.16, 0.18, 0.22])
+_FRONT = 0.5  # part of its light that a plane gets from where it is seen
+_UNSEEN = 1e-3
+_DEEP = 0.4  # part of the light that smoke passes on many times, and that comes deeper into it
+_CONTRAST = 0.04  # between neighbours in a picture, from which on they are looked at more closely
+_FINER = np.array([(-0.375, -0.125), (0.125, -0.375), (0.375, 0.125), (-0.125, 0.375)])  # points of a pixel
+
+
+def draw_plane(path: Path, scene: Scene, solid: np.ndarray, state: State) -> None:
+    """Smoke in a plane, the solids over it, and markers as dots."""
+    grid = scene.grid
+    pixels = pixels_of(grid.size)
+    rows, columns = ((np.arange(n) + 0.5) * m / n - 0.5 for n, m in zip(pixels[::-1], grid.shape[1::-1], strict=True))
+    at = np.meshgrid(columns, rows, indexing="xy")
+    density, warmth = _scaled(scene, solid, state)
+    light = _light(_extinction(grid, density), solid / grid.h)
+    light = _FRONT + (1 - _FRONT) * light
+    density, *radiance = (
+        ndimage.map_coordinates(field[:, :, 0], at, order=2, mode="nearest", prefilter=False)
+        for field in (density, *np.moveaxis(_radiance(warmth, light), -1, 0))
+    )
+    opacity = 1 - np.exp(-THICK * density)[..., None]
+    image = opacity * np.stack(radiance, axis=-1) + (1 - opacity) * _background(pixels[1])[::-1]
+    with canvas(path, pixels, state.time, _BOTTOM, _TEXT) as ax:
+        ax.imshow(_encoded(image), origin="lower", extent=(0, grid.size[0], 0, grid.size[1]), interpolation="none")
+        ax.scatter(*state.markers[:, :2].T, s=(1.5 * 72 / DPI) ** 2, color=_MARKER, linewidths=0)
+        draw_solids(ax, grid, solid[:, :, 0])
+        ax.set(xlim=(0, grid.size[0]), ylim=(0, grid.size[1]))
+
+
+def draw_space(path: Path, scene: Scene, solid: np.ndarray, state: State) -> None:
+    """Smoke with its own shadow among the solids, the edges of the domain, and markers as dots."""
+    grid = scene.grid
+    picture = _Picture(grid, *_scaled(scene, solid, state), solid / grid.h)
+    image = picture.drawn()
+    image = picture.with_dots(image, _along_edges(grid), _EDGE)
+    image = picture.with_dots(image, state.markers / grid.h, _MARKER)
+    with canvas(path, SIZE, state.time, _BOTTOM, _TEXT) as ax:
+        ax.imshow(_encoded(image), extent=(0, SIZE[0], 0, SIZE[1]), interpolation="none", aspect="auto")
+
+
+def reference(scene: Scene) -> tuple[float, float]:
+    """Density and temperature [K] at which the scales end: the largest that the scene's smokes give, or 1."""
+    largest = np.zeros(2)
+    for name, item in labelled(scene.items, Smoke):
+        points = np.zeros((1, 3))
+        if callable(item.density) or callable(item.temperature):
+            points = scene.grid.cell_points().reshape(-1, 3)
+            points = points[item.shape.distance(points) < 0]
+        largest = np.maximum(largest, np.abs(smoke_at(name, item, points)).max(axis=0, initial=0.0))
+    return tuple(float(value) or 1.0 for value in largest)
+
+
+def _scaled(scene, solid, state) -> tuple[np.ndarray, np.ndarray]:
+    """Density and temperature by their references, at centres; in solids they go on for two cells as beside them.
+
+    Else smoke would fade towards walls, in the half cell to the centre of the next cell.
+    """
+    fields = [
+        field / np.float32(largest)
+        for field, largest in zip((state.density, state.temperature), reference(scene), strict=True)
+    ]
+    known = at_centres(solid) > 0
+    for _ in range(2):
+        count = ndimage.uniform_filter(known.astype(np.float32), 3)
+        for field in fields:
+            beside = ndimage.uniform_filter(np.where(known, field, 0), 3) / np.maximum(count, 1e-6)
+            field[~known] = beside[~known]
+        known |= count > 1e-6
+    return np.maximum(fields[0], 0), np.clip(fields[1], -1, 1)
+
+
+def _extinction(grid, density) -> np.ndarray:
+    """σ [1/cell] of a density by its reference; none of what is too little to be seen."""
+    shape = grid.shape[:2] if grid.is_2d else grid.shape
+    side = float(np.prod(shape)) ** (1 / len(shape))
+    return np.where(density < _UNSEEN, 0, density / np.float32(MEAN_FREE_PATH * side))
+
+
+def _light(extinction, solid) -> np.ndarray:
+    """What is left of the sun's light at centres, behind smoke and solids, φ [cells]."""
+    return sunlight(extinction + 10 * np.clip(0.5 - at_centres(solid), 0, 1), _TO_SUN)
+
+
+def _radiance(warmth, light) -> np.ndarray:
+    """Linear colours (…, 3) that smoke of a temperature sends on."""
+    t = np.abs(warmth)[..., None]
+    own = (1 - t) * _linear(_GREY) + t * np.where(warmth[..., None] > 0, _linear(_HOT), _linear(_COLD))
+    light = (1 - _DEEP) * light + _DEEP * light**0.25
+    return own * (light[..., None] * _SUN + _SKY)
+
+
+class _Picture:
+    """A picture of space, in cells; density and warmth by their references."""
+
+    def __init__(self, grid: Grid, density: np.ndarray, warmth: np.ndarray, solid: np.ndarray):
+        self._solid = solid
+        extinction = _extinction(grid, density)
+        self._light = _light(extinction, solid)
+        self._volume = Volume.of(extinction, _radiance(warmth, self._light), solid)
+        self._camera = Camera.at(grid.shape)
+
+    def drawn(self) -> np.ndarray:
+        """Linear colours (rows, columns, 3). Pixels unlike their neighbours are the mean of several rays."""
+        width, height = SIZE
+        y, x = np.mgrid[:height, :width]
+        pixels = np.stack([x.ravel(), y.ravel()], axis=1) + 0.5
+        image = self._colours(pixels).reshape(height, width, 3)
+        seen = _encoded(image).astype(np.int16)
+        rough = np.zeros((height, width), bool)
+        for axis in range(2):
+            unlike = np.abs(np.diff(seen, axis=axis)).max(axis=-1) > 255 * _CONTRAST
+            for beside in (slice(-1), slice(1, None)):
+                np.moveaxis(rough, axis, 0)[beside] |= np.moveaxis(unlike, axis, 0)
+        again = pixels[rough.ravel()]
+        finer = [self._colours(again + offset) for offset in _FINER]
+        image[rough] = np.mean(finer, axis=0)
+        return image
+
+    def with_dots(self, image: np.ndarray, points: np.ndarray, colour: str) -> np.ndarray:
+        """The picture with dots at points (n, 3), each a pixel wide, as far as they are seen."""
+        width, height = SIZE
+        away = points - self._camera.position
+        far = np.linalg.norm(away, axis=1)
+        *_, left, hit = self._volume.trace(self._camera.position, away / far[:, None], far).T
+        seen = np.where(hit < far, 0, left)
+        at = self._camera.seen(points) - 0.5
+        first = np.floor(at).astype(int)
+        cover = np.zeros(width * height)
+        for dx in range(2):
+            for dy in range(2):
+                x, y = first[:, 0] + dx, first[:, 1] + dy
+                weight = seen * (1 - np.abs(at[:, 0] - x)) * (1 - np.abs(at[:, 1] - y))
+                inside = (x >= 0) & (x < width) & (y >= 0) & (y < height)
+                cover += np.bincount((y * width + x)[inside], weight[inside], width * height)
+        cover = np.minimum(cover, 1).reshape(height, width, 1)
+        return (1 - cover) * image + cover * _linear(colour)
+
+    def _colours(self, pixels) -> np.ndarray:
+        """Linear colours (n, 3) at points of the picture (n, 2)."""
+        rays = self._camera.rays(pixels)
+        traced = self._volume.trace(self._camera.position, rays, np.full(len(rays), np.inf))
+        behind = _background(SIZE[1])[np.clip(pixels[:, 1].astype(int), 0, SIZE[1] - 1), 0]
+        hit = np.isfinite(traced[:, 4])
+        behind[hit] = self._surface(self._camera.position + rays[hit] * traced[hit, 4:], rays[hit])
+        return traced[:, :3] + traced[:, 3:4] * behind
+
+    def _surface(self, points, rays) -> np.ndarray:
+        """Linear colours (n, 3) of solids at points of their surface, where rays hit them."""
+        outside = points - rays  # where thin solids do not yet feel their other side
+        normal = np.stack([_at(slope, outside) for slope in np.gradient(self._solid)], axis=1)
+        normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-6)
+        sun = np.maximum(normal @ (np.array(_TO_SUN) / np.linalg.norm(_TO_SUN)), 0)
+        sun *= _at(self._light, points + 1.5 * normal - 0.5)  # outside of what the solid itself keeps dark
+        sky = 1 + 0.5 * normal[:, 1:2]
+        return _linear(SOLID_COLOUR) * (sun[:, None] * _SUN + 1.2 * sky * _SKY)
+
+
+def _at(field, points) -> np.ndarray:
+    return ndimage.map_coordinates(field, points.T, order=1, mode="nearest")
+
+
+def _along_edges(grid) -> np.ndarray:
+    """Points on the edges of the domain, in cells, less than a pixel apart."""
+    t = np.linspace(0, 1, 2 * max(SIZE))[:, None]
+    points = []
+    for axis in range(3):
+        for corner in np.ndindex(2, 2):
+            start = np.insert(np.array(corner, float), axis, 0)
+            points.append((start + t * np.eye(3)[axis]) * grid.shape)
+    return np.concatenate(points)
+
+
+def _background(height) -> np.ndarray:
+    """Linear colours (rows, 1, 3), from top to bottom."""
+    t = np.linspace(0, 1, height)[:, None, None]
+    return (1 - t) * _linear(_TOP) + t * _linear(_BOTTOM)
+
+
+def _linear(colour: str) -> np.ndarray:
+    """Red, green and blue of "#rrggbb", proportional to the light."""
+    return np.array([int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]) ** 2.2
+
+
+def _encoded(image) -> np.ndarray:
+    """Linear colours as a picture has them, uint8."""
+    return (255 * np.clip(image, 0, 1) ** (1 / 2.2) + 0.5).astype(np.uint8)
