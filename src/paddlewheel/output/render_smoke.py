@@ -126,18 +126,15 @@ class _Picture:
     def drawn(self) -> np.ndarray:
         """Linear colours (rows, columns, 3). Pixels unlike their neighbours are the mean of several rays."""
         width, height = SIZE
-        y, x = np.mgrid[:height, :width]
-        pixels = np.stack([x.ravel(), y.ravel()], axis=1) + 0.5
-        image = self._colours(pixels).reshape(height, width, 3)
-        seen = _encoded(image).astype(np.int16)
-        rough = np.zeros((height, width), bool)
-        for axis in range(2):
-            unlike = np.abs(np.diff(seen, axis=axis)).max(axis=-1) > 255 * _CONTRAST
-            for beside in (slice(-1), slice(1, None)):
-                np.moveaxis(rough, axis, 0)[beside] |= np.moveaxis(unlike, axis, 0)
-        again = pixels[rough.ravel()]
-        finer = [self._colours(again + offset) for offset in _FINER]
-        image[rough] = np.mean(finer, axis=0)
+        image = np.broadcast_to(_background(height), (height, width, 3)).copy()
+        corners = self._camera.seen(np.array(list(np.ndindex(2, 2, 2))) * self._light.shape)
+        (left, top), (right, bottom) = corners.min(axis=0).astype(int), corners.max(axis=0).astype(int) + 1
+        y, x = np.mgrid[top:bottom, left:right] + 0.5
+        pixels = np.stack([x, y], axis=-1)
+        inside = image[top:bottom, left:right]  # beside, there is nothing
+        inside[:] = self._colours(pixels.reshape(-1, 2)).reshape(inside.shape)
+        rough = _rough(_encoded(inside).astype(np.int16))
+        inside[rough] = np.mean([self._colours(pixels[rough] + offset) for offset in _FINER], axis=0)
         return image
 
     def with_dots(self, image: np.ndarray, points: np.ndarray, colour: str, size: float = 1.0) -> np.ndarray:
@@ -189,6 +186,17 @@ class _Picture:
         sun *= _at(self._light, points + 1.5 * normal - 0.5)  # outside of what the solid itself keeps dark
         sky = 1 + 0.5 * normal[:, 1:2]
         return _linear(SOLID_COLOUR) * (sun[:, None] * _SUN + 1.2 * sky * _SKY)
+
+
+def _rough(image) -> np.ndarray:
+    """The pixels that differ from one beside them, bool (rows, columns), of a picture in whole numbers."""
+    rough = np.zeros(image.shape[:2], bool)
+    for axis in range(2):
+        unlike = np.moveaxis(np.abs(np.diff(image, axis=axis)).max(axis=-1) > 255 * _CONTRAST, axis, 0)
+        along = np.moveaxis(rough, axis, 0)
+        along[:-1] |= unlike
+        along[1:] |= unlike
+    return rough
 
 
 def _at(field, points) -> np.ndarray:
