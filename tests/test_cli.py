@@ -1,8 +1,10 @@
 """The command line: what works, and that every mistake is one line that names the item and the value."""
 
 import contextlib
+import dataclasses
 import errno
 import json
+import math
 import os
 import resource
 import signal
@@ -19,11 +21,12 @@ from paddlewheel import gallery
 from paddlewheel.cli import main
 from paddlewheel.commands import run as run_command
 from paddlewheel.commands import scenes
-from paddlewheel.commands.estimate import frame_bytes, particle_count, step_count
+from paddlewheel.commands.estimate import frame_bytes, marker_count, particle_count, step_count
 from paddlewheel.one_step import first_step
 from paddlewheel.output.cache import Cache
 from paddlewheel.run import Simulation, SolveFailedError
-from paddlewheel.scene import Method, Scene
+from paddlewheel.scene import SMOKE_ADVECTION, Inflow, Method, Scene, Smoke, Solid
+from paddlewheel.solids.shapes import Box, Sphere
 
 SCENE = """
 import paddlewheel as pw
@@ -713,6 +716,54 @@ def test_finer_grids_take_more_steps():
     assert counts == sorted(counts)
     assert counts[-1] == pytest.approx(4 * counts[0], abs=3)
     assert step_count(Scene((1, 1, 1), 8, gravity=(0, 0, 0), method=Method(cfl=1))) == 1
+
+
+def smoky(advection="flip", cells=16, **smoke):
+    """Hot smoke below a ball, in a closed room, with markers."""
+    source = Smoke(Sphere((0.5, 0.3, 0.5), 0.2), temperature=200.0, markers=True, **smoke)
+    ball = Solid(Sphere((0.5, 0.7, 0.5), 0.15))
+    return Scene((1, 1, 1), cells, items=[source, ball], method=Method(advection=advection))
+
+
+@pytest.mark.parametrize("advection", SMOKE_ADVECTION)
+def test_smoke_is_estimated_as_it_is(advection, tmp_path):
+    scene = smoky(advection, rate=math.inf)
+    state = Simulation(scene).state
+    particles, (markers, more) = particle_count(scene), marker_count(scene)
+    assert particles == pytest.approx(len(state.particles.position), rel=0.02)
+    assert markers == more == len(state.markers)
+    state.save(tmp_path / "state.npz")
+    size = (tmp_path / "state.npz").stat().st_size
+    assert size == pytest.approx(frame_bytes(scene, particles, markers), abs=5000)  # of which the names are some
+
+
+def test_smoke_that_is_hotter_or_blown_takes_more_steps():
+    wind = Inflow(Box((-1, -1, -1), (0.2, 2, 2)), velocity=(50, 0, 0))
+    scene = smoky()
+    cold = dataclasses.replace(scene, items=[Smoke(Sphere((0.5, 0.3, 0.5), 0.2))])
+    assert step_count(cold) == 1
+    assert marker_count(cold) == (0, 0)
+    assert step_count(dataclasses.replace(scene, fps=1)) > 10
+    assert step_count(dataclasses.replace(scene, items=[*scene.items, wind])) == math.ceil(50 * 16 / 3 / 24)
+    fast = Smoke(Sphere((0.5, 0.3, 0.5), 0.2), velocity=(0, 50, 0), rate=1.0)
+    assert step_count(dataclasses.replace(scene, items=[fast])) == math.ceil(50 * 16 / 3 / 24)
+
+
+def test_a_dry_run_of_smoke_says_what_it_costs(folder, capsys):
+    (folder / "smoky.py").write_text(
+        "import math, paddlewheel as pw\n"
+        "def scene(cells=8, advection='flip', markers=True):\n"
+        "    smoke = pw.Smoke(pw.Box((0, 0, 0), (1, 0.5, 1)), markers=markers, rate=math.inf)\n"
+        "    return pw.Scene((1, 1, 1), cells, items=[smoke], method=pw.Method(advection=advection))\n"
+    )
+    assert main(["run", "smoky.py", "--dry-run"]) == 0
+    words = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["particles", "4096", "all", "over", "the", "gas"] in words
+    assert ["markers", "2048", "at", "the", "start;", "2048", "more", "each", "second"] in words
+    assert main(["run", "smoky.py", "--dry-run", "--set", "advection=maccormack", "--set", "markers=False"]) == 0
+    out = capsys.readouterr().out
+    assert "markers" not in out
+    assert "the grid carries the smoke" in out
 
 
 def test_help_teaches_by_example(capsys):

@@ -11,7 +11,7 @@ from paddlewheel.physics.seeding import seed
 from paddlewheel.scene import Scene, Smoke, labelled, smoke_at, velocity_at
 from paddlewheel.types import Faces, Particles
 
-__all__ = ["Emitters"]
+__all__ = ["Emitters", "largest_given"]
 
 
 class _Given(NamedTuple):
@@ -119,3 +119,15 @@ class Emitters:
             given = velocity_at(name, item, grid.face_points(a)[at])[:, a].astype(np.float32)
             faces.append(_Given(at, part.faces[a][at], given))
         return cells, faces
+
+
+def largest_given(scene: Scene) -> tuple[float, float]:
+    """The largest density, and the largest temperature of either sign [K], that the smokes of a scene give."""
+    largest = np.zeros(2)
+    for name, item in labelled(scene.items, Smoke):
+        points = np.zeros((1, 3))
+        if callable(item.density) or callable(item.temperature):
+            points = scene.grid.cell_points().reshape(-1, 3)
+            points = points[item.shape.distance(points) < 0]
+        largest = np.maximum(largest, np.abs(smoke_at(name, item, points)).max(axis=0, initial=0.0))
+    return tuple(largest.tolist())

@@ -9,7 +9,7 @@ import pytest
 import paddlewheel.run
 from falling import Falling
 from paddlewheel.cli import main
-from paddlewheel.output import render
+from paddlewheel.output import camera, canvas, render
 from paddlewheel.output.picture import MissingExtraError, draw_sheet
 from paddlewheel.output.video import write_video
 from paddlewheel.scene import Liquid, Scene, Solid
@@ -65,10 +65,10 @@ def test_a_plane_shows_particles_and_solids_where_they_are(tmp_path):
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 1), (1, 3), (100, 1), (0.37, 0.21)])
 def test_pictures_have_an_even_number_of_pixels(size):
-    width, height = render._pixels(size)
+    width, height = canvas.pixels_of(size)
     assert width % 2 == height % 2 == 0
-    assert 0 < width <= render.SIZE[0]
-    assert 0 < height <= render.SIZE[1]
+    assert 0 < width <= camera.SIZE[0]
+    assert 0 < height <= camera.SIZE[1]
 
 
 def test_space_shows_the_surface_and_the_solids(space, tmp_path):

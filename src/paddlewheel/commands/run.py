@@ -17,6 +17,7 @@ from paddlewheel.one_step import first_step
 from paddlewheel.output import picture
 from paddlewheel.output.cache import Cache, replace, spans
 from paddlewheel.run import Frame, Simulation, check
+from paddlewheel.scene import Scene
 from paddlewheel.types import StepReport
 
 
@@ -66,7 +67,7 @@ def _simulate(source, scene, cache, manifest, done, state, span) -> int:
         return INTERRUPTED
     finally:
         cache.close()
-    for line in told.summary(cache.report(cache.frames()[0])):
+    for line in told.summary(scene, cache.report(cache.frames()[0])):
         console().print(line, highlight=False)
     frames = cache.frames()
     which = "" if len(frames) == last - frames[0] + 1 else f", frames {spans(frames)}"
@@ -134,8 +135,8 @@ class _Told:
             yield frame
             self.seconds = time.perf_counter() - start
 
-    def summary(self, earliest: StepReport) -> Iterable:
-        """Seconds of each stage, iterations, and how the volume changed since the earliest frame that is kept."""
+    def summary(self, scene: Scene, earliest: StepReport) -> Iterable:
+        """Seconds of each stage, iterations, and how much liquid or smoke there is since the earliest frame kept."""
         reports, steps = self.reports, sum(report.substeps for report in self.reports)
         table = Table("stage", "seconds", "per step", "share", box=None, pad_edge=False)
         stages = {stage: None for report in reports for stage in report.seconds}
@@ -155,7 +156,13 @@ class _Told:
             mean = sum(solve.iterations for solve in mine) / len(mine)
             most, unknowns = (max(getattr(s, what) for s in mine) for what in ("iterations", "unknowns"))
             yield f"{name}: {mean:.1f} iterations, at most {most}; at most {unknowns} unknowns"
-        yield _volume(earliest, reports)
+        yield _smoke(earliest, reports[-1]) if scene.has_smoke else _volume(earliest, reports)
+
+
+def _smoke(earliest: StepReport, latest: StepReport) -> str:
+    """Of the earliest and the last frame, as what it would fill at density 1; gas is everywhere and tells nothing."""
+    change = f", {latest.smoke / earliest.smoke - 1:+.2%}" if earliest.smoke > 0 else ""
+    return f"smoke: {earliest.smoke:.6g} → {latest.smoke:.6g} m³ at density 1{change}"
 
 
 def _volume(earliest: StepReport, reports: list[StepReport]) -> str:

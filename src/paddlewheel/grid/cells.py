@@ -5,16 +5,21 @@ import numpy as np
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.kernel import kernel, prange
 
-__all__ = ["open_cells", "open_volumes"]
+__all__ = ["at_centres", "open_cells", "open_volumes"]
+
+
+def at_centres(nodes: np.ndarray) -> np.ndarray:
+    """A field at nodes, at cell centres: the mean of each cell's eight nodes, (nx, ny, nz)."""
+    for axis in range(3):
+        below, above = ([slice(None)] * 3 for _ in range(2))
+        below[axis], above[axis] = slice(-1), slice(1, None)
+        nodes = 0.5 * (nodes[tuple(below)] + nodes[tuple(above)])
+    return nodes
 
 
 def open_cells(phi: np.ndarray) -> np.ndarray:
     """The cells whose centre is outside, bool (nx, ny, nz); φ there is the mean of the cell's eight nodes."""
-    for axis in range(3):
-        below, above = ([slice(None)] * 3 for _ in range(2))
-        below[axis], above[axis] = slice(-1), slice(1, None)
-        phi = phi[tuple(below)] + phi[tuple(above)]
-    return phi > 0
+    return at_centres(phi) > 0
 
 
 def open_volumes(phi: np.ndarray) -> np.ndarray:

@@ -1,6 +1,8 @@
 """Frames as pictures: a 2-D scene as its particles, with matplotlib; a 3-D scene as its surface, with pyvista.
 
-Both are optional: pip install 'paddlewheel[picture]' or 'paddlewheel[render]'.
+Smoke is drawn in rooms of its own, `render_smoke` and `volume`, and needs matplotlib only.
+
+Both packages are optional: pip install 'paddlewheel[picture]' or 'paddlewheel[render]'.
 """
 
 import ctypes
@@ -11,21 +13,22 @@ from pathlib import Path
 
 import numpy as np
 
-from paddlewheel.output.picture import SOLID_COLOUR, STYLE, SURFACE_COLOUR, MissingExtraError, draw_solids, pyplot
+from paddlewheel.grid.cells import at_centres
+from paddlewheel.output import render_smoke
+from paddlewheel.output.camera import ANGLE, SIZE, Camera
+from paddlewheel.output.canvas import DPI, canvas, pixels_of
+from paddlewheel.output.picture import SOLID_COLOUR, SURFACE_COLOUR, MissingExtraError, draw_solids, pyplot
 from paddlewheel.scene import Scene
 from paddlewheel.types import State
 
-SIZE = (1280, 720)  # pixels of a 3-D picture, and at most of a 2-D one
-_DPI = 120
 _EMPTY = "#f4f6f8"
 _WATER = "#2f86c1"
 _CLEAR = 0.45
-_LOOK = np.array([-0.42, -0.36, -1.0])  # the direction in which the camera looks
 
 
 def require(scene: Scene) -> None:
     """Raise a MissingExtraError if the pictures of a scene need what is not installed."""
-    if scene.grid.is_2d:
+    if scene.grid.is_2d or scene.has_smoke:
         pyplot()
     else:
         _pyvista()
@@ -35,8 +38,11 @@ def draw_frame(path: Path, scene: Scene, solid: np.ndarray, state: State) -> Non
     """A picture of a state among the solids, given by their φ at nodes."""
     if state.phi.shape != scene.grid.shape or solid.shape != scene.grid.node_shape:
         raise ValueError(f"the state has {state.phi.shape} cells, the scene {scene.grid.shape}: expected the same")
-    draw = _draw_plane if scene.grid.is_2d else _draw_space
-    draw(path, scene, solid, state)
+    if state.density is not None:
+        plane, space = render_smoke.draw_plane, render_smoke.draw_space
+    else:
+        plane, space = _draw_plane, _draw_space
+    (plane if scene.grid.is_2d else space)(path, scene, solid, state)
 
 
 def reference_speed(scene: Scene) -> float:
@@ -47,40 +53,17 @@ def reference_speed(scene: Scene) -> float:
 
 def _draw_plane(path, scene, solid, state) -> None:
     """Particles coloured by their speed."""
-    plt = pyplot()
     grid = scene.grid
-    width, height = _pixels(grid.size)
+    pixels = pixels_of(grid.size)
     position, speed = state.particles.position, np.linalg.norm(state.particles.velocity, axis=1)
-    with plt.rc_context(STYLE):
-        figure = plt.figure(figsize=(width / _DPI, height / _DPI), dpi=_DPI)
-        ax = figure.add_axes((0, 0, 1, 1))
-        ax.set_axis_off()
-        figure.set_facecolor(_EMPTY)
-        spacing = grid.h / scene.particles_per_axis * width / grid.size[0]  # pixels between particles
+    spacing = grid.h / scene.particles_per_axis * pixels[0] / grid.size[0]  # pixels between particles
+    with canvas(path, pixels, state.time, _EMPTY) as ax:
         ax.scatter(
-            position[:, 0], position[:, 1], s=(1.1 * spacing * 72 / _DPI) ** 2, c=speed, cmap="YlGnBu_r",
+            position[:, 0], position[:, 1], s=(1.1 * spacing * 72 / DPI) ** 2, c=speed, cmap="YlGnBu_r",
             vmin=0, vmax=reference_speed(scene), linewidths=0,
         )  # fmt: skip
         draw_solids(ax, grid, solid[:, :, 0])
-        ax.text(
-            0.99,
-            0.98,
-            f"{state.time:.2f} s",
-            transform=ax.transAxes,
-            ha="right",
-            va="top",
-            color=SURFACE_COLOUR,
-            zorder=5,
-        )
         ax.set(xlim=(0, grid.size[0]), ylim=(0, grid.size[1]))
-        figure.savefig(path, dpi=_DPI)
-        plt.close(figure)
-
-
-def _pixels(size) -> tuple[int, int]:
-    """The largest picture of a domain within SIZE; even numbers, which video wants."""
-    scale = min(SIZE[0] / size[0], SIZE[1] / size[1])
-    return tuple(max(2, 2 * round(scale * side / 2)) for side in size[:2])
 
 
 def _draw_space(path, scene, solid, state) -> None:
@@ -97,7 +80,7 @@ def _draw_space(path, scene, solid, state) -> None:
         style = {"smooth_shading": True, "specular": 0.1, "culling": "front"}
         _add_surface(pyvista, plotter, solid, (0, 0, 0), grid.h, color=SOLID_COLOUR, **style)
         # Half a cell into the solids, or the two would flicker where they touch.
-        phi = np.pad(np.maximum(state.phi, -_to_cells(solid) - 0.5 * grid.h), 1, mode="edge")
+        phi = np.pad(np.maximum(state.phi, -at_centres(solid) - 0.5 * grid.h), 1, mode="edge")
         _close(phi)
         style = {"smooth_shading": True, "specular": 0.7, "specular_power": 25, "ambient": 0.1}
         style["opacity"] = _CLEAR if state.bodies else 1.0  # bodies are also under water
@@ -127,30 +110,11 @@ def _close(phi) -> None:
             layers[end] = np.abs(layers[inner])
 
 
-def _to_cells(nodes) -> np.ndarray:
-    for axis in range(3):
-        layers = np.moveaxis(nodes, axis, 0)
-        nodes = np.moveaxis(0.5 * (layers[:-1] + layers[1:]), 0, axis)
-    return nodes
-
-
 def _aim(plotter, size) -> None:
-    """Look at the middle of the domain, from so far that all of it is seen."""
-    middle, look = 0.5 * np.array(size), _LOOK / np.linalg.norm(_LOOK)
-    angle = 24.0  # of view, from top to bottom [degrees]
-    right = np.cross(look, (0, 1, 0))
-    right /= np.linalg.norm(right)
-    up = np.cross(right, look)
-    corners = np.array(np.meshgrid(*((-0.5 * s, 0.5 * s) for s in size))).reshape(3, -1).T
-    slope = math.tan(math.radians(angle / 2)) / 1.08  # with a margin
-    # A corner is seen if its offset across is within the cone at its own distance.
-    needed = [
-        (max(abs(corner @ up), abs(corner @ right) * SIZE[1] / SIZE[0]) / slope - corner @ look) for corner in corners
-    ]
-    plotter.camera.focal_point = middle
-    plotter.camera.position = middle - max(needed) * look
+    plotter.camera.focal_point = 0.5 * np.array(size)
+    plotter.camera.position = Camera.at(size).position
     plotter.camera.up = (0, 1, 0)
-    plotter.camera.view_angle = angle
+    plotter.camera.view_angle = ANGLE
     plotter.renderer.reset_camera_clipping_range()
 
 
