@@ -60,6 +60,7 @@ def test_cells_in_solids_do_not_count(grid):
     assert np.isfinite(after.y).all()
 
 
+@grids
 def test_faces_between_cells_in_solids_have_the_force_of_those_around(grid):
     """A wall may cut them; but deep in a solid there is none."""
     density, temperature = np.full(grid.shape, np.nan, np.float32), np.full(grid.shape, 20, np.float32)
