@@ -48,7 +48,7 @@ def test_a_face_has_the_mean_of_its_two_cells(grid):
 
 @grids
 def test_cells_in_solids_do_not_count(grid):
-    """Whatever they hold, a face beside one has the force of the other cell, and between two of them none."""
+    """Whatever they hold, a face beside one has the force of the other cell."""
     density, temperature = random_cells(grid, 1), 20 + random_cells(grid, 2)
     among = np.ones(grid.shape, bool)
     among[:, 2:4] = False
@@ -57,7 +57,18 @@ def test_cells_in_solids_do_not_count(grid):
     f = -0.7 * density + 0.2 * (temperature - 20)
     assert after.y[:, 2] == pytest.approx(f[:, 1], abs=1e-6)
     assert after.y[:, 4] == pytest.approx(f[:, 4], abs=1e-6)
-    assert not after.y[:, 3].any()
+    assert np.isfinite(after.y).all()
+
+
+@grids
+def test_faces_between_cells_in_solids_have_the_force_of_those_around(grid):
+    """A wall may cut them; but deep in a solid there is none."""
+    density, temperature = np.full(grid.shape, np.nan, np.float32), np.full(grid.shape, 20, np.float32)
+    among = np.zeros(grid.shape, bool)
+    among[:, 0], density[:, 0] = True, 0.5
+    after = lifted(grid.zeros_faces(), density, temperature, 1.0, gravity=DOWN, among=among, **LAW)
+    assert after.y[:, 1:3] == pytest.approx(np.full_like(after.y[:, 1:3], -0.35), abs=1e-6)
+    assert not after.y[:, 3:].any()
 
 
 @grids

@@ -30,8 +30,10 @@ def lifted(
 
     α [m/s²] per unit of density d is the weight of smoke, β [m/s²] per kelvin the
     lift of heat. On a face d and T are means of the cells on both sides, of those
-    `among` which there is smoke, bool, if given: in solids there is none. Faces
-    beside no such cell are left alone. Without gravity nothing is up.  Fedkiw et al. 2001.
+    `among` which there is smoke, bool, if given: in solids there is none. A face
+    beside no such cell, which a wall may cut all the same, has the mean of those up
+    to a cell farther, or else heat would stir where it is everywhere the same; and if
+    there is none, nothing. Without gravity nothing is up.  Fedkiw et al. 2001.
     """
     velocity = as_faces(velocity, np.float32)
     density, temperature = np.require(density, np.float32, "CAW"), np.require(temperature, np.float32, "CAW")
@@ -71,17 +73,26 @@ def decay(field: np.ndarray, rate: float, dt: float, ambient: float = 0.0) -> No
 @kernel
 def _lift(out, u, density, temperature, among, axis, heavy, hot, ambient):
     """Add the mean of heavy × d + hot × (T − T_amb) of the cells beside each face of an axis."""
-    nx, ny, nz = density.shape
-    di, dj, dk = int(axis == 0), int(axis == 1), int(axis == 2)
     for plane in prange(u.shape[0]):
         i = np.int64(plane)
         for j in range(u.shape[1]):
             for k in range(u.shape[2]):
-                total, count = np.float32(0), 0
-                for side in range(2):
-                    i1, j1, k1 = i - side * di, j - side * dj, k - side * dk
-                    inside = 0 <= i1 < nx and 0 <= j1 < ny and 0 <= k1 < nz
-                    if inside and among[i1, j1, k1]:
-                        total += heavy * density[i1, j1, k1] + hot * (temperature[i1, j1, k1] - ambient)
-                        count += 1
-                out[i, j, k] = u[i, j, k] + (total / np.float32(count) if count > 0 else np.float32(0))
+                push, count = _mean_push(density, temperature, among, axis, i, j, k, 0, heavy, hot, ambient)
+                if count == 0:
+                    push, count = _mean_push(density, temperature, among, axis, i, j, k, 1, heavy, hot, ambient)
+                out[i, j, k] = u[i, j, k] + push
+
+
+@kernel(parallel=False)
+def _mean_push(density, temperature, among, axis, i, j, k, around, heavy, hot, ambient):
+    """The mean over the cells beside a face, and up to so many `around` those; and how many they are."""
+    nx, ny, nz = density.shape
+    di, dj, dk = int(axis == 0), int(axis == 1), int(axis == 2)
+    total, count = np.float32(0), 0
+    for i1 in range(max(i - di - around, 0), min(i + around, nx - 1) + 1):
+        for j1 in range(max(j - dj - around, 0), min(j + around, ny - 1) + 1):
+            for k1 in range(max(k - dk - around, 0), min(k + around, nz - 1) + 1):
+                if among[i1, j1, k1]:
+                    total += heavy * density[i1, j1, k1] + hot * (temperature[i1, j1, k1] - ambient)
+                    count += 1
+    return (total / np.float32(count) if count > 0 else np.float32(0)), count
