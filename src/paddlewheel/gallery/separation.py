@@ -17,6 +17,9 @@ from paddlewheel.solids.shapes import Box, Sphere
 caption = "A ball of water splashes against a wall: it peels off wall and ceiling, which else would hold it for long."
 
 LIMITS = common.LIMITS | {
+    # in 3-D, of 128³ cells too, where φ shows the sheets of the splash thicker or thinner than they are: 5.5 and 2.02 %
+    "|volume error|, worst": 0.07,
+    "|volume error|, at the end": 0.03,
     "liquid left at wall and ceiling / that of the sticky run": 0.05,
     "−min p at walls [Pa]": 0.0,
     "complementarity, relative": 1e-6,

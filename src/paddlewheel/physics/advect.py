@@ -77,10 +77,12 @@ def move(
     counts = np.zeros((-(-len(position) // _CHUNK), 2), np.int64)
     spread = next(n for n in range(int(0.618 * len(counts)), len(counts) + 2) if math.gcd(n, len(counts)) == 1)
     phi = np.require(boundary.phi, np.float32, "CAW")
-    with_solids = None if carried is None else position[carried[0]]
-    _move(position, counts, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, spread)
+    with_solids, still = None, np.zeros(0, np.bool_)
+    if carried is not None:
+        with_solids, still = position[carried[0]], np.zeros(len(position), np.bool_)
+        still[carried[0]] = True
+    _move(position, still, counts, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, spread)
     if carried is not None and len(with_solids):
-        position[carried[0]] = with_solids  # once more, from where they were
         lost = np.zeros((-(-len(with_solids) // _BLOCK), 2), np.int64)
         way = np.ascontiguousarray(carried[1], np.float32)
         _move_along(with_solids, way, lost, _flat(velocity), phi, grid.h, dt / grid.h, low, high)
@@ -135,9 +137,9 @@ def _limits(grid, open_sides) -> tuple[tuple[float, float, float], tuple[float, 
 
 
 @kernel
-def _move(position, counts, flat, phi, h, scale, stages, low, high, spread):
+def _move(position, still, counts, flat, phi, h, scale, stages, low, high, spread):
     """First all particles of a block go the whole way. Those that may have met a solid on it start again, with strides
-    that cannot pass through a wall, until none is left.
+    that cannot pass through a wall, until none is left. Those that are to stand still, if any, are moved by others.
 
     counts has a row for each chunk of particles; `spread` has no divisor in common with their number.
     """
@@ -152,6 +154,8 @@ def _move(position, counts, flat, phi, h, scale, stages, low, high, spread):
                 rows[_SCALE, p] = scale
                 for a in range(3):
                     rows[_START + a, p] = block[p, a] / h
+            for p in range(len(block) if len(still) > 0 else 0):
+                rows[_SCALE, p] *= not still[start + p]
             n, strides = len(block), -1
             while n > 0:
                 strides += 1
