@@ -208,3 +208,21 @@ def test_wind_blows_through():
     simulation.advance(0.5)
     assert simulation.state.velocity.x[3:] == pytest.approx(2.0, abs=1e-4)
     assert simulation.state.density[-1, 5:6].min() > 0.8
+
+
+@pytest.mark.parametrize("advection", ["semi-lagrangian", "maccormack"])
+def test_the_grid_carries_velocity_along_tilted_walls_without_running_away(advection):
+    """Many faces that an oblique plate cuts have their centre in it; whatever they are given must not grow."""
+    plate = Box((0.2, 0.78, 0.2), (0.8, 0.84, 0.8)).moved(rotate=(math.cos(0.2), 0, 0, math.sin(0.2)), about=(0.5,) * 3)
+    scene = Scene(
+        size=(1, 1.5, 1),
+        cells=(16, 24, 16),
+        items=[Smoke(Sphere((0.5, 0.25, 0.5), 0.15), temperature=150.0, rate=math.inf), Solid(plate)],
+        method=Method(advection=advection),
+        open_sides={"+y"},
+    )
+    simulation, fastest = Simulation(scene), []
+    for _ in simulation.run(40):
+        open = zip(simulation.state.velocity, simulation.boundary.open, strict=True)
+        fastest.append(max(float(np.abs(u[w > 0]).max()) for u, w in open))
+    assert max(fastest) < math.sqrt(2 * 150 * scene.buoyancy[1] * 1.5)  # all of its heat, from the bottom to the top
