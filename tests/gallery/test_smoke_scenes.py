@@ -19,6 +19,7 @@ WRONG = [
     (ring_vortex, {"whole": 1}),
     (taylor_green, {"vortices": 1.5}),
     (cylinder, {"speed": 0}),
+    (cylinder, {"section": "oval"}),
 ]
 
 
@@ -90,3 +91,16 @@ def test_the_frequency_of_a_sine_is_found():
     t = np.arange(200) / 24
     assert cylinder.frequency(np.sin(2 * np.pi * 1.7 * t), 24) == pytest.approx(1.7, rel=0.02)
     assert cylinder.frequency(np.ones(10), 24) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("advection", ["flip", "maccormack", "semi-lagrangian"])
+def test_a_square_has_a_wake_and_a_circle_has_none(advection):
+    """d'Alembert: without viscosity gas slips around what is round. A wake there is one of the grid."""
+    widest = {}
+    for section in ("square", "round"):
+        scene = cylinder.scene(section=section, advection=advection)
+        swing = [cylinder.cross_velocity(frame.state, scene.grid.h) for frame in Simulation(scene).run(72)]
+        widest[section] = max(map(abs, swing))
+    assert widest["square"] > 0.4
+    assert widest["round"] < 0.15
