@@ -10,6 +10,7 @@ from paddlewheel.grid.extrapolate import extrapolate
 from paddlewheel.physics.advect import move
 from paddlewheel.physics.buoyancy import decay
 from paddlewheel.physics.carried import carried, carried_faces
+from paddlewheel.physics.deform import displaced
 from paddlewheel.physics.seeding import density_error, refill, reseed, seed, volume_seen
 from paddlewheel.physics.transfer import density, sorted_by_cell, to_cells, to_particles
 from paddlewheel.types import AXES, Body, Boundary, Faces, Particles, SolveInfo, State
@@ -144,11 +145,9 @@ class ByParticles:
         self, step: Step, brought: Brought, velocity: Faces, ahead: Faces, projection, known, clock: Clock
     ) -> tuple[Particles, Faces, list[SolveInfo]]:
         """Particles with the velocity after the pressure and what they are ahead of it, the displacement [m] that
-        spreads them, and how its solve went."""
+        spreads them in the next step, and how its solve went."""
         fluid, grid, boundary, first = self.fluid, self.fluid.grid, step.boundary, brought.first
-        velocity = _sum(velocity, ahead)
-        particles = to_particles(grid, brought.particles, velocity, brought.velocity, fluid.scene.method.flip)
-        clock.stop("gather")
+        particles = brought.particles
         counted = density(grid, particles.position, first)
         excess = density_error(counted, self._room(boundary), self._everywhere, grid.h, per_cell=fluid.per_cell)
         shift, info = projection.spread(np.float32(SHIFT_RATE) * excess)
@@ -156,10 +155,15 @@ class ByParticles:
         for s in shift:
             np.clip(s, -most, most, out=s)
         shift = fluid.beyond.shift(shift, known, boundary)
+        clock.stop("density")
+        velocity = _sum(velocity, ahead)
+        there = _sum(velocity, displaced(velocity, shift, grid.h))  # where the shift will take them
+        particles = to_particles(grid, particles, there, brought.velocity, fluid.scene.method.flip)
+        clock.stop("gather")
         if reseed(grid, particles.position, first, boundary.phi, per_cell=fluid.per_cell, number=step.number):
             fluid.solids.push_out(particles.position, boundary, step.end, step.bodies)
         particles = self._come_in(step, particles, first, velocity)
-        clock.stop("density")
+        clock.stop("sources")
         return particles, shift, [info]
 
     def amount(self, brought: Brought, particles: Particles, volume: np.ndarray) -> float:

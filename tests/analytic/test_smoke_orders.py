@@ -98,13 +98,13 @@ def test_a_step_is_of_second_order_in_time(advection):
 
 @pytest.mark.slow
 def test_energy_of_ten_turns():
-    """In steps of three cells MacCormack keeps all but 0.3 % of it, particles three quarters, semi-Lagrangian less."""
+    """In steps of three cells MacCormack keeps all but 0.3 %, APIC 97 %, FLIP 90 %, semi-Lagrangian 70 %."""
     given, kept = taylor_green.scene(), {}
     for advection in ("flip", "apic", "maccormack", "semi-lagrangian"):
         simulation = Simulation(replace(given, method=Method(advection=advection)))
         *_, last = simulation.run(round(taylor_green.TURNS * TURN * given.fps))
         kept[advection] = taylor_green.energy(given, last.report)
     assert kept["maccormack"] == pytest.approx(1, abs=0.01)
-    assert kept["flip"] > 0.73
-    assert kept["apic"] > 0.73
-    assert kept["semi-lagrangian"] < kept["flip"] - 0.03
+    assert kept["apic"] > 0.95
+    assert kept["flip"] > 0.87
+    assert kept["semi-lagrangian"] < 0.75

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paddlewheel.physics.deform import rates, straight_loss
+from paddlewheel.physics.deform import displaced, rates, straight_loss
 from paddlewheel.types import Faces, Grid
 
 CUBE, FLAT = Grid((7, 5, 6), 0.25), Grid((7, 5, 1), 0.25)
@@ -93,3 +93,16 @@ def test_fields_of_another_grid_are_refused():
         rates(CUBE, FLAT.zeros_faces(), liquid(CUBE))
     with pytest.raises(ValueError, match="expected those of"):
         straight_loss(CUBE, CUBE.zeros_faces(), liquid(FLAT), opened(CUBE), 0.1)
+
+
+@pytest.mark.parametrize("shape", [(7, 6, 5), (7, 6, 1)])
+def test_a_linear_velocity_changes_over_a_shift_by_its_gradient(shape):
+    """To the sides too; both fields are linear, the shift along itself only, so that it is exact at all faces."""
+    grid, rng = Grid(shape, 0.1), np.random.default_rng(0)
+    gradient, way = rng.standard_normal((3, 3)), rng.standard_normal(3)
+    if grid.is_2d:
+        gradient[:, 2] = 0
+    velocity = Faces(*((grid.face_points(a) @ gradient[a]).astype(np.float32) for a in range(3)))
+    shift = Faces(*(np.full(grid.face_shape(a), way[a], np.float32) for a in range(3)))
+    for a, change in enumerate(displaced(velocity, shift, grid.h)):
+        assert change == pytest.approx(np.full(change.shape, gradient[a] @ way), abs=1e-4)
