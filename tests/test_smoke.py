@@ -152,6 +152,14 @@ def test_what_falls_in_gas_falls_by_its_weight_less_that_of_the_gas():
     assert simulation.state.bodies[0].velocity[1] / 1e-3 == pytest.approx(-9.81 * (s - 1) / (s + 5 / 3), rel=0.01)
 
 
+@pytest.mark.parametrize("advection", ["maccormack", "flip"])
+def test_gas_without_any_smoke_moves_too(advection):
+    items = [Smoke(Box((0, 0, 0), (1, 1, 1)), density=0.0, velocity=lambda x: np.cross((0, 0, 1), x - 0.5))]
+    simulation = Simulation(Scene(size=(1, 1, 1 / 12), cells=12, items=items, method=Method(advection=advection)))
+    assert simulation.advance(0.2).kinetic_energy > 0
+    assert not simulation.state.density.any()
+
+
 def test_cooling_and_dissipation_are_exact_in_still_gas():
     scene = Scene(
         size=(1, 1, 1 / 8), cells=8, items=[Smoke(Box((0, 0, 0), (1, 1, 1)), temperature=10.0)],

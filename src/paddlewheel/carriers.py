@@ -81,13 +81,20 @@ class ByGrid:
         how = {"before": step.before, "open_sides": scene.open_sides, "scheme": scene.method.advection}
         velocity = carried_faces(grid, _sum(flow, step.state.ahead), flow, step.boundary, dt, **how)
         clock.stop("transfer")
-        fields = step.state.density, step.state.temperature
-        smoke, heat = carried(grid, fields, flow, step.boundary, dt, ambient=(0.0, 0.0), **how)
+        smoke, heat = self._carried((step.state.density, step.state.temperature), flow, step.boundary, dt, how)
         self.emitters.onto_cells(smoke, heat, step.open, dt)
         decay(smoke, scene.dissipation, dt)
         decay(heat, scene.cooling, dt)
         clock.stop("smoke")
         return Brought(velocity, smoke, heat, particles)
+
+    def _carried(self, fields, flow, boundary, dt, how) -> list[np.ndarray]:
+        """Fields after dt [s]; those that are zero everywhere are so again."""
+        some = [q for q in fields if q.any()]
+        if not some:
+            return list(fields)
+        found = iter(carried(self.fluid.grid, some, flow, boundary, dt, ambient=(0.0,) * len(some), **how))
+        return [next(found) if q.any() else q for q in fields]
 
     def settle(self, step: Step, brought: Brought, velocity, ahead, projection, known, clock) -> tuple:
         """Particles, the displacement that spreads them, and the solves it took: none of them."""

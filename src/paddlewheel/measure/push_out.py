@@ -6,6 +6,7 @@ import numpy as np
 
 from paddlewheel.grid.sample import node_value
 from paddlewheel.kernel import kernel, prange, threads_worth
+from paddlewheel.solids.shapes import Moved
 from paddlewheel.types import AXES, Boundary, Grid
 
 HAIR = 1e-3  # cells that a particle which was inside a solid is put outside of it
@@ -96,21 +97,29 @@ def distance_to(shapes, points, most) -> np.ndarray:
     return phi
 
 
-def within(position: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Which points (n, 3), float32, are in a box, bool."""
+def beside(position: np.ndarray, shape: Moved, reach: float) -> np.ndarray:
+    """Indices of the points (n, 3), float32, that are within a reach [m] of the box around a shape as it is drawn."""
     out = np.empty(len(position), np.bool_)
+    low, high = shape.shape.bounds()
+    pose = shape.pose
     with threads_worth(len(position)):
-        _mark_within(out, np.ascontiguousarray(position), np.asarray(low, np.float64), np.asarray(high, np.float64))
-    return out
+        _mark_beside(
+            out, np.ascontiguousarray(position), pose.rotation, np.array(pose.position), low - reach, high + reach
+        )
+    return np.flatnonzero(out)
 
 
 @kernel
-def _mark_within(out, position, low, high):
+def _mark_beside(out, position, rotation, origin, low, high):
     for block in prange((len(out) + _BLOCK - 1) // _BLOCK):
         start = np.int64(block) * _BLOCK
         for n in range(start, min(start + _BLOCK, len(out))):
-            x, y, z = position[n, 0], position[n, 1], position[n, 2]
-            out[n] = low[0] < x < high[0] and low[1] < y < high[1] and low[2] < z < high[2]
+            x, y, z = position[n, 0] - origin[0], position[n, 1] - origin[1], position[n, 2] - origin[2]
+            inside = True
+            for a in range(3):
+                place = rotation[0, a] * x + rotation[1, a] * y + rotation[2, a] * z
+                inside &= low[a] < place < high[a]
+            out[n] = inside
 
 
 @kernel

@@ -7,7 +7,7 @@ import numpy as np
 from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.measure.body_faces import with_bodies
 from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, faces_of, node_distance, to_faces, unite
-from paddlewheel.measure.push_out import Pushed, distance_to, push_out, within
+from paddlewheel.measure.push_out import Pushed, beside, distance_to, push_out
 from paddlewheel.scene import RigidBody, Solid, checked_sides, labelled
 from paddlewheel.solids.mass import Mass, mass_of
 from paddlewheel.solids.rigid import placed
@@ -133,7 +133,7 @@ class Solids:
             if farthest < PASSED * h:
                 continue
             reach = farthest + BESIDE * h
-            near = np.flatnonzero(within(position, low - reach, high + reach))
+            near = beside(position, shape, reach)
             points = position[near].astype(np.float64)
             if self.grid.is_2d:
                 points[:, 2] = 0.5 * h
