@@ -13,7 +13,7 @@ help:
 	@echo "make demo     a dam breaks around a pillar; leaves frames, pictures and a film in $(DEMO)"
 	@echo "make test     lint, format, import directions and the tests (minutes)"
 	@echo "make check    make test, the slow tests and every check of the gallery"
-	@echo "make bench    time the pressure solve, steps of liquids and bodies, and the first use; leaves figures in out/bench"
+	@echo "make bench    time pressure solves, steps of liquids, bodies and smoke, and the first use; leaves figures in out/bench"
 	@echo "make figures  draw again the pictures of README.md and docs/"
 	@echo "make install  only make .venv and install the package into it"
 	@echo "make clean    remove .venv and everything that was made"
@@ -49,6 +49,8 @@ bench: $(INSTALLED)
 	$(BIN)/paddlewheel bench liquid --json out/bench/liquid.json --plot out/bench/liquid.png
 	$(BIN)/paddlewheel bench liquid --scene sphere --json out/bench/sphere.json --plot out/bench/sphere.png
 	$(BIN)/paddlewheel bench bodies --json out/bench/bodies.json
+	$(BIN)/paddlewheel bench walls --json out/bench/walls.json
+	$(BIN)/paddlewheel bench smoke --json out/bench/smoke.json
 	$(BIN)/paddlewheel bench startup
 
 figures: $(INSTALLED)
@@ -58,6 +60,9 @@ figures: $(INSTALLED)
 	$(BIN)/paddlewheel run dam-break-pillar --frames 60 --out out/figures --overwrite
 	$(BIN)/paddlewheel render out/figures --sheet
 	cp out/figures/dam-break-pillar.sheet.png docs/figures/dam-break-pillar.png
+	$(BIN)/paddlewheel run paddle --cells 80 --frames 40 --out out/figures --overwrite
+	$(BIN)/paddlewheel render out/figures --frames 40-40
+	cp out/figures/paddle.0040.png docs/figures/paddle.png
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
