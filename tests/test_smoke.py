@@ -112,6 +112,15 @@ def test_particles_keep_the_amount_of_smoke(advection):
     assert shown == pytest.approx(amounts, rel=0.04)
 
 
+def test_maccormack_about_keeps_the_amount_of_smoke():
+    """Of a puff that rises in a closed room, over 100 frames: 12 % more at most; 39 % before cuts were balanced."""
+    h = 1 / 48
+    items = [Smoke(Sphere((0.5, 0.3, 0.5 * h), 0.15), temperature=100.0)]
+    simulation = Simulation(Scene(size=(1, 1, h), cells=48, items=items, method=Method(advection="maccormack")))
+    amounts = [frame.report.smoke for frame in simulation.run(100)]
+    assert amounts == pytest.approx([amounts[0]] * 100, rel=0.15)
+
+
 def test_a_light_ball_is_carried_by_a_plume_and_a_heavy_one_is_not():
     """What is lighter than air rises anyway; what weighs 4 % more is lifted by hot smoke, and sinks without."""
 

@@ -135,7 +135,7 @@ def carried_faces(
         old = _samples(everywhere, before.phi, sides)
         new = old if before is boundary else _samples(everywhere, boundary.phi, sides)
         whole = boundary.open[a] == 1
-        (after,) = _carried(grid, [u], (value,), sides, everywhere, whole, old, new, flow, a, dt, scheme, stages)
+        after = _carried(grid, [u], (value,), sides, everywhere, whole, old, new, flow, a, dt, scheme, stages)[0]
         result.append(np.where(boundary.open[a] > 0, after, u))
     return Faces(*result)
 
@@ -187,7 +187,22 @@ def _carried(
             _rows(out), _rows(low), _rows(high), _rows(before), _rows(brought), ahead, mendable.reshape(-1), new,
             grid.shape, axis, 1.0 / grid.h,
         )  # fmt: skip
+        for m in range(len(fields) if axis < 0 else 0):
+            _balance(out[m], inner(brought[m]), low[m])
     return out
+
+
+def _balance(field, first, cut) -> None:
+    """Take as much of what was mended of a field, in place, as being kept between samples has `cut` off all in all.
+
+    Where smoke ends, less than none of it cannot be mended away, but what was mended beside can: that would make smoke.
+    """
+    change, lacking = field - first, float(cut.sum(dtype=np.float64))
+    others = change < 0 if lacking > 0 else change > 0
+    total = abs(float(change.sum(where=others, dtype=np.float64)))
+    if lacking and total:
+        change[others] *= np.float32(max(1 - abs(lacking) / total, 0))
+        field[others] = first[others] + change[others]
 
 
 def _all_framed(fields, ambient, open_sides) -> np.ndarray:
@@ -237,7 +252,8 @@ def _bring(out, low, high, fields, back, samples, cells, axis):
 
 @kernel
 def _mend(out, low, high, fields, brought, ahead, wanted, samples, cells, axis, per_h):
-    """Add half of what is missing if what was brought is carried back to where it came from."""
+    """Add half of what is missing if what was brought is carried back to where it came from; low becomes what of it
+    is cut off to keep it in the range."""
     for block in prange(-(-ahead.shape[1] // _BLOCK)):
         start = np.int64(block) * _BLOCK
         _mend_block(start, out, low, high, fields, brought, ahead, wanted, samples, cells, axis, per_h)
@@ -317,7 +333,9 @@ def _mend_block(first, out, low, high, fields, brought, ahead, wanted, samples, 
         fetch(lost, brought[m], index, part, cells, axis)
         for p in range(n):
             mended = value[p] + np.float32(0.5) * (fields[m, here[p]] - lost[p])
-            value[p] = min(max(mended, lowest[p]), highest[p]) if mendable[p] else value[p]
+            kept = min(max(mended, lowest[p]), highest[p]) if mendable[p] else value[p]
+            lowest[p] = mended - kept if mendable[p] else np.float32(0)
+            value[p] = kept
 
 
 @kernel(parallel=False)
