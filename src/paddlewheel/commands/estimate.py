@@ -85,11 +85,12 @@ def marker_count(scene: Scene) -> tuple[int, int]:
 def frame_bytes(scene: Scene, particles: int, markers: int = 0) -> int:
     """What the file of a frame takes: velocity and shift on faces, pressure and φ at cells, and the particles.
 
-    And of smoke, its density and temperature at cells, and the markers.
+    And of smoke, what is ahead of its velocity, its density and temperature at cells, and the markers.
     """
     faces = sum(math.prod(scene.grid.face_shape(a)) for a in range(3))
     per_cell = 8 + 4 + (4 + 4) * scene.has_smoke
-    return 2 * 4 * faces + per_cell * math.prod(scene.grid.shape) + _particle_bytes(scene) * particles + 12 * markers
+    per_face = 4 * (2 + scene.has_smoke)
+    return per_face * faces + per_cell * math.prod(scene.grid.shape) + _particle_bytes(scene) * particles + 12 * markers
 
 
 def _particle_bytes(scene) -> int:
