@@ -180,7 +180,7 @@ def _residual(r, r32, partial, b, q, rows, blocks):
     """r = b − q, its float32 copy, and each block's largest |r|."""
     for block in prange(blocks.shape[0] - 1):
         largest, spoiled = 0.0, 0.0
-        for colour in range(2):
+        for colour in range(r.shape[0]):
             for row in range(blocks[block], blocks[block + 1]):
                 start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
                 high, nan = _residual_row(r[colour], r32[colour], b[colour], q[colour], start, count)
@@ -206,7 +206,7 @@ def _advance(x, r, r32, partial, d, q, alpha, rows, blocks):
     """x += α d, r −= α q, the float32 copy of r, and each block's largest |r|."""
     for block in prange(blocks.shape[0] - 1):
         largest, spoiled = 0.0, 0.0
-        for colour in range(2):
+        for colour in range(r.shape[0]):
             for row in range(blocks[block], blocks[block + 1]):
                 start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
                 high, nan = _advance_row(x[colour], r[colour], r32[colour], d[colour], q[colour], alpha, start, count)
@@ -233,7 +233,7 @@ def _dot(partial, r, z, rows, blocks):
     """Each block's part of r · z."""
     for block in prange(blocks.shape[0] - 1):
         total = 0.0
-        for colour in range(2):
+        for colour in range(r.shape[0]):
             for row in range(blocks[block], blocks[block + 1]):
                 start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
                 total += _dot_row(r[colour], z[colour], start, count)
@@ -253,7 +253,7 @@ def _dot_row(r, z, start, count):
 def _direction(d, z, beta, rows, blocks):
     """d = z + β d."""
     for block in prange(blocks.shape[0] - 1):
-        for colour in range(2):
+        for colour in range(d.shape[0]):
             for row in range(blocks[block], blocks[block + 1]):
                 start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
                 _direction_row(d[colour], z[colour], beta, start, count)
