@@ -29,7 +29,7 @@ from paddlewheel.solve.packed import BLOCKS, FIRST, LAST, PLAIN, START, I, J
 
 PARITY = PLAIN + 1  # of the last index in a row; the columns before it are those of a packed system
 SMALLEST_THETA = 1e-2
-LEAST_MASS = 1e-5  # of a face that takes part in some strain: without mass it could move as it likes
+LEAST_MASS = 1e-8  # of a face that takes part in some strain: without mass it could move as it likes
 
 
 class Layout(NamedTuple):
@@ -360,3 +360,59 @@ def _apply_row(
         q[at] = t
         total += here * t
     return total
+
+
+def from_known(matrix: Strain, distance, known) -> np.ndarray:
+    """What known values pull the unknowns with: a vector to add to the right-hand side.
+
+    known, on the faces of each component, is a field that goes on smoothly beyond where it holds: between two faces
+    it is linear.
+    """
+    layout, vector = matrix.layout, matrix.layout.zeros(np.float64)
+    _pull(vector, matrix.inverse, *matrix.coefficients, *distance, *known, layout.rows, layout.blocks, layout.shape)
+    return vector
+
+
+@kernel
+def _pull(vector, inverse, stretch, own, cross, d0, d1, d2, u0, u1, u2, rows, blocks, shape):
+    distance, known = (d0, d1, d2), (u0, u1, u2)
+    for block in prange(blocks.shape[0] - 1):
+        for r in range(blocks[block], blocks[block + 1]):
+            up, down = hops(shape, rows[r, PARITY])
+            i, j = rows[r, I], rows[r, J]
+            for m in range(rows[r, FIRST], rows[r, LAST]):
+                at, k = rows[r, START] + m, 2 * m - 2 + rows[r, PARITY]
+                for a in range(3):
+                    if inverse[a, at] == 0.0:
+                        continue
+                    a0, a1, a2 = int(a == 0), int(a == 1), int(a == 2)
+                    total = 0.0
+                    if stretch[a, at + down[a]] > 0.0:
+                        total -= stretch[a, at + down[a]] * _known_rise(distance[a], known[a], a, i, j, k)
+                    if stretch[a, at] > 0.0:
+                        total += stretch[a, at] * _known_rise(distance[a], known[a], a, i + a0, j + a1, k + a2)
+                    for slot in range(2):
+                        b = (a + 1 + slot) % 3
+                        edge = 3 - a - b
+                        for high in range(2):
+                            to = at + up[b] if high else at
+                            if own[edge, slot, to] > 0.0:
+                                n0, n1, n2 = i + high * int(b == 0), j + high * int(b == 1), k + high * int(b == 2)
+                                rate = own[edge, slot, to] * _known_rise(distance[a], known[a], b, n0, n1, n2)
+                                rate += cross[edge, to] * _known_rise(distance[b], known[b], a, n0, n1, n2)
+                                total += rate if high else -rate
+                    vector[a, at] = total
+
+
+@kernel(parallel=False)
+def _known_rise(distance, known, axis, i, j, k):
+    """What is known of the rise of a component to face (i, j, k) from the one before it along an axis."""
+    m, n, o = i - int(axis == 0), j - int(axis == 1), k - int(axis == 2)
+    here, before = distance[i, j, k], distance[m, n, o]
+    if here > 0.0 and before > 0.0:
+        return 0.0
+    high, low = np.float64(known[i, j, k]), np.float64(known[m, n, o])
+    if here <= 0.0 and before <= 0.0:
+        return high - low
+    theta = part(here, before)
+    return low + theta * (high - low) if here <= 0.0 else -(high + theta * (low - high))

@@ -1,0 +1,194 @@
+"""Viscosity: the velocity that changes least, and loses least by friction.  B08.
+
+    min  ∭ ρ |u − ũ|²  +  2 Δt ∭ μ |(∇u + ∇uᵀ)/2|²        over the liquid's volume
+
+in all components at once, with one volume around each face and each sample of
+strain, at centres and edges. It is implicit: stable for any μ and Δt. There is
+no condition at the surface to set; where the liquid ends, so does the integral,
+and the traction is zero of itself. A rigid motion has no strain and is not
+changed.
+
+Per face, in units of a cell's mass, with κ = μ Δt/(ρ h²),
+
+    V_u (u − ũ)  =  Σ_a δ_a ( κ V (δ_a u + δ_u u_a) )
+
+The volumes V leave out air and include solids, at which u is known: a wall
+holds the liquid on it, at its true distance (ghost fluid, B08 §5.2). Where
+walls let it slip they are left out like air; that they are not passed through
+is then the pressure's work.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.grid.levelset import liquid_box
+from paddlewheel.grid.octants import liquid_octants
+from paddlewheel.solve.cg import conjugate_gradients
+from paddlewheel.solve.strain import Strain, apply, from_known, pack_faces, strain, unpack_faces
+from paddlewheel.solve.strain_multigrid import StrainMultigrid
+from paddlewheel.types import AXES, Boundary, Faces, Grid, SolveInfo
+
+__all__ = ["MOST_ITERATIONS", "viscous"]
+
+MOST_ITERATIONS = 300
+MARGIN = 2  # cells around the liquid that have a part in some strain, or may have
+_FAR = 1e3  # cells
+
+
+class _Problem(NamedTuple):
+    """A viscous solve as linear algebra, in a box of cells with its thin axis, if any, first.
+
+    octants   part of each that is liquid, and
+    weights   the same × κ
+    distance  [cells] of each component's faces from where it is known
+    known     its values there [m/s]; None if they are zero
+    """
+
+    octants: np.ndarray
+    weights: np.ndarray
+    distance: list[np.ndarray]
+    known: list[np.ndarray] | None
+
+
+class _Box:
+    """A box of cells that may reach beyond a grid, and the order in which its axes are taken."""
+
+    def __init__(self, grid: Grid, phi: np.ndarray):
+        inner = liquid_box(phi)
+        self.order = (2, 0, 1) if grid.is_2d else (0, 1, 2)
+        self.low = [s.start - MARGIN * (not (grid.is_2d and a == 2)) for a, s in enumerate(inner)]
+        self.high = [s.stop + MARGIN * (not (grid.is_2d and a == 2)) for a, s in enumerate(inner)]
+
+    def turned(self, field: np.ndarray, more=(0, 0, 0)) -> np.ndarray:
+        """The part of a field in the box, with `more` values along each axis; beyond the grid as at its end."""
+        at = [
+            np.clip(np.arange(low, high + m), 0, n - 1)
+            for low, high, m, n in zip(self.low, self.high, more, field.shape, strict=True)
+        ]
+        return np.ascontiguousarray(field[np.ix_(*at)].transpose(self.order))
+
+    def faces(self, fields) -> list[np.ndarray]:
+        """The parts of a field's components, in the box's order."""
+        return [self.turned(fields[a], [int(d == a) for d in range(3)]) for a in self.order]
+
+    def put_back(self, fields, turned, where) -> None:
+        """Set the components of a field to values in the box, at the faces `where`, bool, that the grid has."""
+        back = np.argsort(self.order)
+        for a, values, mask in zip(self.order, turned, where, strict=True):
+            values, mask = values.transpose(back), mask.transpose(back)
+            shape = fields[a].shape
+            to = tuple(slice(max(low, 0), min(low + n, m)) for low, n, m in zip(self.low, values.shape, shape, strict=True))
+            own = tuple(slice(s.start - low, s.stop - low) for s, low in zip(to, self.low, strict=True))
+            np.copyto(fields[a][to], values[own], where=mask[own])
+
+    def coordinates(self, axis: int, on_faces: bool) -> np.ndarray:
+        """Of cell centres or faces along an axis of the grid [cells], to be broadcast in the box's order."""
+        x = np.arange(self.low[axis], self.high[axis] + on_faces) + (0.0 if on_faces else 0.5)
+        shape = [1, 1, 1]
+        shape[self.order.index(axis)] = -1
+        return x.reshape(shape)
+
+
+def viscous(
+    grid: Grid,
+    velocity: Faces,
+    phi: np.ndarray,
+    boundary: Boundary,
+    dt: float,
+    *,
+    density: float,
+    viscosity: float | np.ndarray,
+    walls: dict[str, str],
+    solids: str = "no-slip",
+    tolerance: float = 1e-6,
+) -> tuple[Faces, SolveInfo]:
+    """The velocity [m/s] after viscosity acted for dt [s], and how its solve went.
+
+    velocity must go on beyond the surface by a cell or two; phi is the liquid's
+    level set at centres [m], extended into the solids; viscosity μ [Pa s] a number
+    or a field at centres. walls names the sides of the grid that are walls, each
+    with "free-slip" or "no-slip"; solids says the same of all solids. What the
+    solids hold takes their velocity.
+    """
+    box = _Box(grid, phi)
+    problem = _posed(box, grid, phi, boundary, viscosity, dt / (density * grid.h**2), walls, solids)
+    matrix = strain(problem.octants, problem.weights, problem.distance)
+    start = pack_faces(matrix.layout, box.faces(velocity))
+    start[matrix.inverse == 0] = 0.0
+    rhs = matrix.mass * start
+    if problem.known is not None:
+        rhs += from_known(matrix, problem.distance, problem.known)
+    system = _System(matrix, rhs)
+    multigrid = StrainMultigrid(matrix, problem.octants, problem.weights, problem.distance)
+    solution, info = conjugate_gradients(
+        system, start, apply(matrix), multigrid, tolerance, MOST_ITERATIONS, "viscosity"
+    )
+    out = Faces(*(np.array(u, np.float32) for u in velocity))
+    _write(out, box, grid, problem, matrix, solution, boundary)
+    return out, info
+
+
+class _System(NamedTuple):
+    """What conjugate gradients need to know of a system."""
+
+    matrix: Strain
+    rhs: np.ndarray
+
+    @property
+    def layout(self):
+        return self.matrix.layout
+
+    @property
+    def unknowns(self) -> int:
+        return self.matrix.unknowns
+
+
+def _posed(box, grid, phi, boundary, viscosity, scale, walls, solids) -> _Problem:
+    nodes = box.turned(boundary.phi, (1, 1, 1))
+    octants = liquid_octants(box.turned(phi), nodes if solids == "free-slip" else None)
+    cells = [n // 2 for n in octants.shape]
+    distance = []
+    for a in range(3):
+        d = np.full([n + (a == b) for b, n in enumerate(cells)], _FAR, np.float32)
+        if solids == "no-slip":
+            d = nodes / np.float32(grid.h)
+            for b in range(3):
+                if b != a:
+                    lower, upper = (tuple(s if c == b else slice(None) for c in range(3)) for s in (slice(-1), slice(1, None)))
+                    d = 0.5 * (d[lower] + d[upper])
+        distance.append(np.ascontiguousarray(d, np.float32))
+    for b, side in enumerate(box.order):
+        if grid.is_2d and side == 2:
+            continue
+        for sign, index in (("-", 0), ("+", grid.shape[side])):
+            how = walls.get(sign + AXES[side])
+            for a in range(3):
+                if a == b and how is not None or how == "no-slip":
+                    x = box.coordinates(side, a == b)
+                    away = (x - index if sign == "-" else index - x).astype(np.float32)
+                    np.minimum(distance[a], away, out=distance[a])
+            if how != "no-slip":
+                beyond = max(-box.low[side], 0) if sign == "-" else max(box.high[side] - index, 0)
+                cut = slice(0, 2 * beyond) if sign == "-" else slice(octants.shape[b] - 2 * beyond, None)
+                octants[tuple(cut if c == b else slice(None) for c in range(3))] = 0.0
+    kappa = np.asarray(viscosity, float) * scale
+    if kappa.ndim:
+        kappa = box.turned(kappa.astype(np.float32))
+        for b in range(3):
+            kappa = np.repeat(kappa, 2, axis=b)
+    known = box.faces(boundary.velocity) if solids == "no-slip" and any(map(np.any, boundary.velocity)) else None
+    return _Problem(octants, octants * kappa.astype(np.float32), distance, known)
+
+
+def _write(out, box, grid, problem, matrix, solution, boundary) -> None:
+    """Give the faces their new velocity, and those that a solid holds the solid's."""
+    turned, unknown = box.faces(out), box.faces(grid.zeros_faces())
+    unpack_faces(matrix.layout, solution.astype(np.float32), turned)
+    unpack_faces(matrix.layout, (matrix.inverse > 0).astype(np.float32), unknown)
+    box.put_back(out, turned, [u > 0 for u in unknown])
+    held = [d <= 0 for d in problem.distance]
+    if problem.known is not None:
+        box.put_back(out, problem.known, held)
+    else:
+        box.put_back(out, [np.zeros_like(u) for u in turned], held)

@@ -1,0 +1,120 @@
+"""Viscosity against what can be known exactly: rigid motions, momentum, single waves and linear profiles."""
+
+import numpy as np
+import pytest
+
+from paddlewheel.measure import measure
+from paddlewheel.physics.viscosity import viscous
+from paddlewheel.scene import Solid
+from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.shapes import HalfSpace
+from paddlewheel.types import AXES, Faces, Grid
+
+DENSITY = 900.0
+SLIP = dict.fromkeys([s + a for a in AXES for s in "-+"], "free-slip")
+STICK = dict.fromkeys(SLIP, "no-slip")
+
+
+def points(grid):
+    return [grid.face_points(a) for a in range(3)]
+
+
+def field(grid, f):
+    """f(points) -> (…, 3) on the faces."""
+    u = Faces(*(f(p)[..., a].astype(np.float32) for a, p in enumerate(points(grid))))
+    if grid.is_2d:
+        u.z[:] = 0
+    return u
+
+
+def turning(grid, omega, centre, drift=(0.0, 0.0, 0.0)):
+    return field(grid, lambda p: np.asarray(drift) + np.cross(omega, p - centre))
+
+
+def ball(grid, centre, radius):
+    return (np.linalg.norm(grid.cell_points() - centre, axis=-1) - radius).astype(np.float32)
+
+
+def disc(grid, centre, radius):
+    return (np.linalg.norm((grid.cell_points() - centre)[..., :2], axis=-1) - radius).astype(np.float32)
+
+
+def nothing(grid):
+    return measure(grid, [])
+
+
+@pytest.mark.parametrize("kappa", [1.0, 1e3, 1e6])
+def test_a_turning_ball_keeps_turning(kappa):
+    grid = Grid((20, 22, 24), 0.05)
+    centre = np.array([0.51, 0.55, 0.6])
+    u = turning(grid, (0.7, -1.1, 0.4), centre, (0.3, 0.1, -0.2))
+    out, info = viscous(
+        grid, u, ball(grid, centre, 0.33), nothing(grid), 0.01,
+        density=DENSITY, viscosity=kappa * DENSITY * grid.h**2 / 0.01, walls=SLIP, tolerance=1e-6,
+    )  # fmt: skip
+    assert info.converged
+    for before, after in zip(u, out, strict=True):
+        assert np.abs(after - before).max() < 2e-6
+
+
+@pytest.mark.parametrize("kappa", [1.0, 1e3, 1e6])
+def test_a_turning_disc_keeps_turning(kappa):
+    grid = Grid((30, 28, 1), 0.05)
+    centre = np.array([0.76, 0.7, 0.025])
+    u = turning(grid, (0, 0, 1.3), centre, (0.3, 0.1, 0))
+    out, info = viscous(
+        grid, u, disc(grid, centre, 0.42), nothing(grid), 0.01,
+        density=DENSITY, viscosity=kappa * DENSITY * grid.h**2 / 0.01, walls=SLIP, tolerance=1e-6,
+    )  # fmt: skip
+    assert info.converged
+    for before, after in zip(u, out, strict=True):
+        assert np.abs(after - before).max() < 2e-6
+
+
+@pytest.mark.parametrize("plane", [False, True])
+@pytest.mark.parametrize("kappa", [0.3, 1e2, 1e5])
+def test_a_wave_between_slipping_walls_decays_by_the_exact_factor(kappa, plane):
+    n = 16
+    grid = Grid((n, n, 1 if plane else n), 1 / n)
+    k = np.pi * np.array([1, 2, 0 if plane else 1])
+
+    def wave(p):
+        x, y, z = np.moveaxis(p, -1, 0)
+        c = np.cos(k[2] * z) if not plane else 1.0
+        u = np.sin(k[0] * x) * np.cos(k[1] * y) * c
+        v = -np.cos(k[0] * x) * np.sin(k[1] * y) * c * np.sin(0.5 * k[0] * grid.h) / np.sin(0.5 * k[1] * grid.h)
+        return np.stack([u, v, 0 * u], axis=-1)  # without divergence on the grid
+
+    u = field(grid, wave)
+    phi = np.full(grid.shape, -1.0, np.float32)
+    nu, dt = kappa * grid.h**2 / 0.01, 0.01
+    out, info = viscous(
+        grid, u, phi, nothing(grid), dt, density=DENSITY, viscosity=nu * DENSITY, walls=SLIP, tolerance=1e-9
+    )
+    eigen = 4 / grid.h**2 * np.sum(np.sin(0.5 * k * grid.h) ** 2)
+    factor = 1 / (1 + nu * dt * eigen)
+    assert info.converged
+    for before, after in zip(u, out, strict=True):
+        assert np.abs(after - factor * before).max() < 1e-6 * factor
+
+
+@pytest.mark.parametrize("plane", [False, True])
+@pytest.mark.parametrize("at", [0.21, 0.25, 0.27])
+def test_between_plates_the_profile_is_linear(at, plane):
+    n = 16  # cells in a metre; at the ends nothing pulls the liquid, which is felt as far as e^(−π x/H)
+    grid = Grid((6 * n, n, 1 if plane else 3), 1 / n)
+    low, high = at, 0.83
+    plates = [
+        Solid(HalfSpace((0, low, 0), (0, 1, 0)), lambda t: Pose(velocity=(0.4, 0, 0))),
+        Solid(HalfSpace((0, high, 0), (0, -1, 0)), lambda t: Pose(velocity=(-1.0, 0, 0))),
+    ]
+    boundary = measure(grid, plates, open_sides={"-x", "+x"})
+    out, info = viscous(
+        grid, grid.zeros_faces(), np.full(grid.shape, -1.0, np.float32), boundary, 1.0,
+        density=1.0, viscosity=1e7 * grid.h**2, tolerance=1e-8,
+        walls={side: how for side, how in SLIP.items() if side[1] != "x"},
+    )  # fmt: skip
+    x, y, _ = np.moveaxis(grid.face_points(0), -1, 0)
+    inside = (y > low) & (y < high) & (np.abs(x - 3) < 0.2)
+    assert info.converged
+    assert np.abs(out.x - (0.4 - 1.4 * (y - low) / (high - low)))[inside].max() < 2e-5
