@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from paddlewheel.friction import Friction
 from paddlewheel.physics.seeding import seed, seed_in_chunks
 from paddlewheel.scene import Inflow, Liquid, Scene, labelled, velocity_at
 from paddlewheel.types import Particles
@@ -23,14 +24,19 @@ def check_room(scene: Scene, per_cell: int, outside) -> None:
 
 def filled(scene: Scene, per_cell: int, outside) -> Particles:
     """Particles in the liquids where no inflow is, nor a solid, `outside`, each with its liquid's velocity."""
-    affine = scene.method.advection == "apic"
-    particles = Particles.at(np.empty((0, 3)), (0, 0, 0), affine)
+    affine, friction = scene.method.advection == "apic", Friction(scene)
+    particles = None
     before = [item.shape for item in scene.items if isinstance(item, Inflow)]
     for name, item in labelled(scene.items, Liquid):
         position = seed(scene.grid, item.shape.distance, per_cell=per_cell, bounds=item.shape.bounds())
         position = position[outside(position)]
         for other in before:
             position = position[other.distance(position) >= 0]
-        particles = particles.joined(Particles.at(position, velocity_at(name, item, position), affine))
+        velocity, carried = velocity_at(name, item, position), friction.carried(name, item, position)
+        mine = Particles.at(position, velocity, affine, carried)
+        particles = mine if particles is None else particles.joined(mine)
         before.append(item.shape)
+    if particles is None:
+        none = np.empty((0, 3))
+        return Particles.at(none, none, affine)
     return particles

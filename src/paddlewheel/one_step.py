@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.friction import Friction
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.measure import liquid_distance, measure
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.physics.separation import touching
-from paddlewheel.scene import Liquid, RigidBody, Scene, labelled, refuse_viscosity, velocity_at
+from paddlewheel.scene import Liquid, RigidBody, Scene, labelled, velocity_at
 from paddlewheel.types import Boundary, Faces
 
 __all__ = ["FirstStep", "first_step"]
@@ -40,7 +41,8 @@ def first_step(scene: Scene, dt: float | None = None) -> FirstStep:
     """Let gravity act for dt [s], one frame if not given, and project."""
     if not any(isinstance(item, Liquid) for item in scene.items):
         raise ValueError("the scene has no Liquid: there is nothing to solve for")
-    refuse_viscosity(scene)
+    if Friction(scene).acts:
+        raise ValueError("the scene has viscous liquid: one step alone is of pressure only, run a Simulation")
     if any(isinstance(item, RigidBody) for item in scene.items):
         raise ValueError("the scene has a RigidBody: one step alone is done for solids only, run a Simulation")
     grid, method = scene.grid, scene.method

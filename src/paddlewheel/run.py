@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene, Smoke, refuse_viscosity
+from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene, Smoke
 from paddlewheel.smoke import SmokeStepper
 from paddlewheel.solids import argument
 from paddlewheel.step import Stepper
@@ -134,7 +134,6 @@ def _stepper(scene: Scene) -> Stepper | SmokeStepper:
 def _check_items(scene: Scene) -> None:
     if not any(isinstance(item, Liquid | Smoke | Inflow) for item in scene.items):
         raise ValueError("the scene has no Liquid, no Smoke and no Inflow: there is nothing to simulate")
-    refuse_viscosity(scene)
 
 
 def _joined(reports: list[StepReport]) -> StepReport:

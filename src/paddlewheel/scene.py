@@ -197,7 +197,7 @@ class Liquid:
     """Liquid that fills a shape at the start.
 
     velocity    [m/s], three numbers or f(points (n, 3)) -> (n, 3)
-    viscosity   [Pa s], a number or f(points (n, 3)) -> (n,); only 0 is simulated yet
+    viscosity   [Pa s], a number or f(points (n, 3)) -> (n,), at the start: then it goes with the liquid
     """
 
     shape: Shape
@@ -208,8 +208,7 @@ class Liquid:
         _check_shape(self)
         if not callable(self.velocity):
             object.__setattr__(self, "velocity", argument.vector(_kind(self), "velocity", self.velocity))
-        if not callable(self.viscosity) and argument.number(_kind(self), "viscosity", self.viscosity) < 0:
-            raise ValueError(f"{_kind(self)}: viscosity={self.viscosity!r}, expected at least 0")
+        _check_viscosity(self)
 
 
 @dataclass(frozen=True)
@@ -217,15 +216,18 @@ class Inflow:
     """A source: a shape that is always full of liquid, which leaves it with a velocity, as long as there is room.
 
     velocity    [m/s], three numbers or f(points (n, 3)) -> (n, 3)
+    viscosity   [Pa s] of what comes out, a number or f(points (n, 3)) -> (n,)
     """
 
     shape: Shape
     velocity: tuple[float, float, float] | Callable
+    viscosity: float | Callable = 0.0
 
     def __post_init__(self):
         _check_shape(self)
         if not callable(self.velocity):
             object.__setattr__(self, "velocity", argument.vector(_kind(self), "velocity", self.velocity))
+        _check_viscosity(self)
 
 
 @dataclass(frozen=True)
@@ -305,7 +307,8 @@ class Scene:
     fps         frames per second
     items       what is in the box
     open_sides  sides of the box without a wall, where p = 0: any of -x +x -y +y -z +z
-    walls       whether viscous liquid slips along them: "free-slip" or "no-slip"; only the first is simulated yet
+    walls       what holds viscous liquid: "no-slip" all sides and solids, "free-slip" none of them; None the solids, but
+                not the sides of the box
     buoyancy    (α, β): smoke sinks with α [m/s²] × its density, and rises with β [m/s²] for each kelvin
     vorticity   ε [1/s] of the force that keeps small vortices of smoke turning (Fedkiw et al. 2001)
     cooling     [1/s]: how fast smoke takes the temperature of the surroundings
@@ -320,7 +323,7 @@ class Scene:
     method: Method = field(default_factory=Method)
     items: tuple[Item, ...] = ()
     open_sides: frozenset[str] = frozenset()
-    walls: str = "free-slip"
+    walls: str | None = None
     buoyancy: tuple[float, float] = (0.0, WARM_AIR_RISES)
     vorticity: float = 0.0
     cooling: float = 0.0
@@ -331,7 +334,8 @@ class Scene:
         object.__setattr__(self, "size", tuple(float(side) for side in self.size))
         object.__setattr__(self, "gravity", argument.vector("Scene", "gravity", self.gravity))
         argument.positive("Scene", "fps", self.fps)
-        argument.choice("Scene", "walls", self.walls, WALLS)
+        if self.walls is not None:
+            argument.choice("Scene", "walls", self.walls, WALLS)
         if not isinstance(self.method, Method):
             raise ValueError(f"Scene: method={self.method!r}, expected a Method")
         object.__setattr__(self, "open_sides", checked_sides("Scene", self.open_sides, self.grid))
@@ -440,13 +444,18 @@ def values_at(name: str, item: Force | SurfacePressure, points: np.ndarray, time
     return argument.evaluated(name, "f", item.f, points, width, time=time)
 
 
-def refuse_viscosity(scene: Scene) -> None:
-    """Raise a ValueError if a scene wants what can be described but is not simulated yet."""
-    for name, item in labelled(scene.items, Liquid):
-        if callable(item.viscosity) or item.viscosity:
-            raise ValueError(f"{name}: viscosity={item.viscosity!r}: viscosity is not simulated yet, expected 0")
-    if scene.walls != "free-slip":
-        raise ValueError(f"Scene: walls={scene.walls!r}: viscosity is not simulated yet, expected 'free-slip'")
+def viscosity_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.ndarray:
+    """The viscosity [Pa s] that an item gives its liquid at points (n, 3), shape (n,); errors call it `name`."""
+    if not callable(item.viscosity):
+        return np.full(len(points), float(item.viscosity))
+    values = argument.evaluated(name, "viscosity", item.viscosity, points, within=item.shape)
+    wrong = (values < 0) & (item.shape.distance(points) < 0)
+    if wrong.any():
+        at = np.argmax(wrong)
+        raise ValueError(
+            f"{name}: viscosity at {argument.short(points[at])} m is {values[at]:.4g}, expected at least 0"
+        )
+    return values
 
 
 def checked_sides(owner: str, sides, grid: Grid) -> frozenset[str]:
@@ -480,6 +489,8 @@ def _check_item(index, item, grid) -> None:
         _check_body(name, item, grid)
     if isinstance(item, Liquid | Inflow) or (isinstance(item, Smoke) and item.velocity is not None):
         velocity_at(name, item, _probe(grid))
+    if isinstance(item, Liquid | Inflow):
+        viscosity_at(name, item, _probe(grid))
     if isinstance(item, Smoke):
         smoke_at(name, item, _probe(grid))
     _check_inside(name, item, grid)
@@ -540,6 +551,11 @@ def _probe(grid) -> np.ndarray:
 def _check_shape(item) -> None:
     if not isinstance(item.shape, Shape):
         raise ValueError(f"{type(item).__name__}: shape={item.shape!r}, expected a Shape such as Box or Mesh")
+
+
+def _check_viscosity(item) -> None:
+    if not callable(item.viscosity) and argument.number(_kind(item), "viscosity", item.viscosity) < 0:
+        raise ValueError(f"{_kind(item)}: viscosity={item.viscosity!r}, expected at least 0")
 
 
 def _check_function(item) -> None:

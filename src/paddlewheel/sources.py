@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from paddlewheel.friction import Friction
 from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.grid.window import Window
 from paddlewheel.measure import node_distance
@@ -34,11 +35,12 @@ _MOST_STRIDES = 100  # of an inflow in a step
 class Sources:
     """The inflows and outflows of a scene on its grid. They do not move.
 
-    drains  the cells that outflows touch, bool; None if there is none
+    drains    the cells that outflows touch, bool; None if there is none
+    friction  how viscous is what they give
     """
 
     def __init__(self, scene: Scene):
-        self.scene, self.grid = scene, scene.grid
+        self.scene, self.grid, self.friction = scene, scene.grid, Friction(scene)
         self.per_cell = scene.particles_per_axis ** (2 if scene.grid.is_2d else 3)
         self._inflows = labelled(scene.items, Inflow)
         self._outflows = [item for item in scene.items if isinstance(item, Outflow)]
@@ -50,6 +52,7 @@ class Sources:
         if self._inflows:
             self._given = self._face_velocity(leaving=True)
             self._carried = self._face_velocity(leaving=False)
+            self._about = self._face_velocity(leaving=False, reach=2.0) if self.friction.acts else None
 
     @property
     def giving(self) -> bool:
@@ -69,6 +72,16 @@ class Sources:
         if self._inflows:
             for u, inside, given in zip(velocity, *map(window.faces, self._carried), strict=True):
                 u[inside] = given[inside]
+
+    def held(self, boundary: Boundary, window: Window) -> Boundary:
+        """The boundary in a window as viscosity sees it: what is in an inflow goes with its velocity."""
+        if not self._inflows:
+            return boundary
+        velocity = [
+            np.where(near, given, u)
+            for u, near, given in zip(boundary.velocity, *map(window.faces, self._about), strict=True)
+        ]
+        return boundary._replace(phi=np.minimum(boundary.phi, window.nodes(self._phi)), velocity=Faces(*velocity))
 
     def emit(
         self,
@@ -132,7 +145,7 @@ class Sources:
             fresh = (item.shape.distance(before) >= 0) | ~self._inside(before)  # an inflow may reach through a side
             position, velocity = position[fresh], velocity[fresh]
         free = outside_solids(position)
-        return self._particles(position[free], velocity[free])
+        return self._particles(position[free], velocity[free], self.friction.carried(name, item, position[free]))
 
     def _seeds(self, item, number) -> np.ndarray:
         shape = item.shape
@@ -178,11 +191,12 @@ class Sources:
         return np.any(near, axis=0).reshape(self.grid.shape)
 
     def _none(self) -> Particles:
-        return self._particles(np.empty((0, 3)), (0, 0, 0))
+        return self._particles(np.empty((0, 3)), (0, 0, 0), None)
 
-    def _particles(self, position, velocity) -> Particles:
-        smoke = np.zeros((len(position), 2)) if self.scene.has_smoke else None
-        return Particles.at(position, velocity, self.scene.method.advection == "apic", smoke)
+    def _particles(self, position, velocity, carried) -> Particles:
+        if self.scene.has_smoke:
+            carried = np.zeros((len(position), 2))
+        return Particles.at(position, velocity, self.scene.method.advection == "apic", carried)
 
     def _closed(self, boundary: Boundary, window: Window) -> Boundary:
         weights, phi = self.scene.method.weights, window.nodes(self._phi)
@@ -213,11 +227,12 @@ class Sources:
             closed = 1 - open[a][at]
             velocity[a][at] = (theirs + (closed - filled[at]) * velocity[a][at]) / closed
 
-    def _face_velocity(self, leaving: bool) -> tuple[Faces, Faces]:
+    def _face_velocity(self, leaving: bool, reach: float | None = None) -> tuple[Faces, Faces]:
         """The faces an inflow has a say in, and its velocity there.
 
         leaving: at all faces it touches, and only what leaves it; else at those whose centre is inside, and of the
         domain's sides at those that have a cell beside them which is: what comes through a wall does not wait there.
+        reach: also at those so many cells from it, as far as its velocity is known there.
         """
         result = []
         for a in range(3):
@@ -228,8 +243,8 @@ class Sources:
                 points[:, a] = np.clip(points[:, a], 0.5 * self.grid.h, self.grid.size[a] - 0.5 * self.grid.h)
             for name, item in self._inflows:
                 distance = item.shape.distance(points)
-                mine = np.flatnonzero(distance < (self.grid.h if leaving else 0.0))
-                u = velocity_at(name, item, points[mine])[:, a]
+                mine = np.flatnonzero(distance < (reach * self.grid.h if reach else self.grid.h if leaving else 0.0))
+                u = np.nan_to_num(velocity_at(name, item, points[mine])[:, a])
                 if leaving:
                     step = 0.5 * self.grid.h * (np.arange(3) == a)
                     rise = item.shape.distance(points[mine] + step) - item.shape.distance(points[mine] - step)

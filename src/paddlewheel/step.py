@@ -44,6 +44,7 @@ class Stepper(Fluid):
         self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
         self._looked_at: tuple[Boundary, Window, Boundary, tuple[np.ndarray, float]] | None = None
         self._touching: tuple[np.ndarray, np.ndarray] | None = None
+        self.friction = self.sources.friction
 
     def check(self) -> None:
         """Refuse what cannot start."""
@@ -145,6 +146,12 @@ class Stepper(Fluid):
             contacts |= rest | self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
 
+        if self.friction.acts:
+            value = self.friction.value(window, particles, first)
+            projection, more, bodies, boundary = self._rubbed(window, projection, value, phi, boundary, bodies, now, dt)
+            solves += more
+            clock.stop("viscosity")
+
         worst, energy = self._audited(projection, phi, boundary, window)
         warnings = self.warnings(stuck, projection)
         clock.stop("report")
@@ -243,6 +250,18 @@ class Stepper(Fluid):
         if self.forces:
             self.push(grid, velocity, Faces(*(_beside_liquid(phi, a) for a in range(3))), time, dt)
         return velocity
+
+    def _rubbed(self, window, projection, value, phi, boundary, bodies, time, dt) -> tuple:
+        """The projection after viscosity `value` acted too, the solves, and the bodies and the boundary after it."""
+        velocity, info = self.friction.acted(
+            window, projection.velocity, projection.known, phi, self.sources.held(boundary, window), value, dt
+        )
+        none = np.zeros(window.grid.shape)
+        after, solves, bodies, boundary, _ = self.projected(
+            window, velocity, phi, boundary, bodies, time, dt, start=none, separating=self._separating(boundary)
+        )
+        after = after._replace(pressure=projection.pressure + after.pressure, lost=projection.lost + after.lost)
+        return after, [info, *solves], bodies, boundary
 
     def _surface_pressure(self, grid, time) -> float | np.ndarray:
         """What presses on the surface [Pa], at all centres; zero if nothing does."""

@@ -1,0 +1,61 @@
+"""What makes a scene's liquid viscous: how viscous it is where, and what its walls do."""
+
+import numpy as np
+
+from paddlewheel.grid.extrapolate import extrapolate
+from paddlewheel.grid.window import Window
+from paddlewheel.physics.transfer import to_cells
+from paddlewheel.physics.viscosity import viscous
+from paddlewheel.scene import Inflow, Liquid, Scene, labelled, viscosity_at
+from paddlewheel.types import AXES, Boundary, Faces, Particles, SolveInfo
+
+__all__ = ["Friction"]
+
+REACH = 2  # cells beyond what pressure determines in which liquid may have a part
+
+
+class Friction:
+    """The viscosity of a scene's liquid.
+
+    acts    whether any of it is viscous
+    varies  whether it is not the same everywhere, so that particles carry it
+    """
+
+    def __init__(self, scene: Scene):
+        self.scene = scene
+        given = [item.viscosity for _, item in labelled(scene.items, Liquid | Inflow)]
+        self.varies = any(map(callable, given)) or len(set(given)) > 1
+        self._value = None if self.varies or not given else float(given[0])
+        self.acts = self.varies or bool(self._value)
+
+    def carried(self, name: str, item: Liquid | Inflow, points: np.ndarray) -> np.ndarray | None:
+        """What particles of an item carry, (n, 2): their viscosity [Pa s], and nothing; None if they need not."""
+        if not self.varies:
+            return None
+        return np.stack([viscosity_at(name, item, points), np.zeros(len(points))], axis=1)
+
+    def acted(
+        self, window: Window, velocity: Faces, known: Faces, phi: np.ndarray, boundary: Boundary, value, dt: float
+    ) -> tuple[Faces, SolveInfo]:
+        """The velocity after viscosity `value` acted for dt [s], from one that is known on some faces."""
+        velocity, _ = extrapolate(velocity, known, REACH)
+        scene = self.scene
+        return viscous(
+            window.grid, velocity, phi, boundary, dt,
+            density=scene.density, viscosity=value, walls=self._walls(window),
+            solids=scene.walls or "no-slip", tolerance=scene.method.tolerance,
+        )  # fmt: skip
+
+    def value(self, window: Window, particles: Particles, first: np.ndarray) -> float | np.ndarray:
+        """The viscosity [Pa s], of all liquid or at the centres of a window."""
+        return to_cells(window.grid, particles, first)[0] if self.varies else self._value
+
+    def _walls(self, window) -> dict[str, str]:
+        """The sides of a window that are walls, and whether liquid slips along them."""
+        sides = {}
+        for a, axis in enumerate(AXES):
+            low, high = window.within[a]
+            for side, there in (("-" + axis, low == 0), ("+" + axis, high == window.domain.shape[a])):
+                if there and side not in self.scene.open_sides:
+                    sides[side] = self.scene.walls or "free-slip"
+        return sides
