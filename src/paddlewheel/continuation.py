@@ -38,8 +38,8 @@ class Continuation:
         self._depth, self._moving = DEEP * h, moving
         self._walls: Boundary | None = None
 
-    def known(self, projection: Projection, boundary: Boundary) -> Known:
-        """Of what a projection knows, that from which fields are continued: the open faces.
+    def known(self, projection: Projection, boundary: Boundary, more: Faces | None = None) -> Known:
+        """Of what a projection knows, that from which fields are continued: the open faces, and what `more` is known.
 
         Closed ones are continued from open ones beside them. With none there, as
         around a drop in a corner, they have only their own.
@@ -47,6 +47,8 @@ class Continuation:
         known, open = projection.known, self._without_slits(boundary).open
         wide = Faces(*(k & (w > 0) for k, w in zip(known, open, strict=True)))
         faces = (w | alone for w, alone in zip(wide, lonely(known, wide), strict=True))
+        if more is not None:
+            faces = (f | m for f, m in zip(faces, more, strict=True))
         return Known(Faces(*faces), projection.loose, projection.attached)
 
     def velocity(self, velocity: Faces, known: Known, boundary: Boundary) -> Faces:

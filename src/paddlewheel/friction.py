@@ -36,8 +36,8 @@ class Friction:
 
     def acted(
         self, window: Window, velocity: Faces, known: Faces, phi: np.ndarray, boundary: Boundary, value, dt: float
-    ) -> tuple[Faces, SolveInfo]:
-        """The velocity after viscosity `value` acted for dt [s], from one that is known on some faces."""
+    ) -> tuple[Faces, Faces, SolveInfo]:
+        """The velocity after viscosity `value` acted for dt [s], from one that is known on some faces; see `viscous`."""
         velocity, _ = extrapolate(velocity, known, REACH)
         scene = self.scene
         return viscous(

@@ -127,9 +127,10 @@ class Stepper(Fluid):
 
         if method.advection == "semi-lagrangian":
             beside = Faces(*(_beside_liquid(phi, a) for a in range(3)))
-            old = semi_lagrangian(grid, flow, dt, where=beside)
+            old, given = semi_lagrangian(grid, flow, dt, where=beside), beside
         else:
-            old, _ = extrapolate(*from_particles(grid, particles, first), 2)
+            old, given = from_particles(grid, particles, first)
+            old, _ = extrapolate(old, given, 2)
         del flow
         clock.stop("transfer")
 
@@ -146,9 +147,12 @@ class Stepper(Fluid):
             contacts |= rest | self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
 
+        rubbed = None
         if self.friction.acts:
             value = self.friction.value(window, particles, first)
-            projection, more, bodies, boundary = self._rubbed(window, projection, value, phi, boundary, bodies, now, dt)
+            projection, rubbed, more, bodies, boundary = self._rubbed(
+                window, projection, given, value, phi, boundary, bodies, now, dt
+            )
             solves += more
             clock.stop("viscosity")
 
@@ -157,7 +161,7 @@ class Stepper(Fluid):
         clock.stop("report")
 
         pressure, spread = projection.pressure, projection.spread
-        known = self.beyond.known(projection, boundary)
+        known = self.beyond.known(projection, boundary, rubbed)
         velocity = self.continued(projection.velocity, known, boundary, window)
         del projection  # and the velocities it has
         clock.stop("extrapolate")
@@ -251,17 +255,21 @@ class Stepper(Fluid):
             self.push(grid, velocity, Faces(*(_beside_liquid(phi, a) for a in range(3))), time, dt)
         return velocity
 
-    def _rubbed(self, window, projection, value, phi, boundary, bodies, time, dt) -> tuple:
-        """The projection after viscosity `value` acted too, the solves, and the bodies and the boundary after it."""
-        velocity, info = self.friction.acted(
-            window, projection.velocity, projection.known, phi, self.sources.held(boundary, window), value, dt
+    def _rubbed(self, window, projection, given, value, phi, boundary, bodies, time, dt) -> tuple:
+        """The projection after viscosity `value` acted too, where that did, the solves, bodies and boundary after it.
+
+        given are the faces whose velocity particles gave.
+        """
+        known = Faces(*(k | g for k, g in zip(projection.known, given, strict=True)))
+        velocity, known, info = self.friction.acted(
+            window, projection.velocity, known, phi, self.sources.held(boundary, window), value, dt
         )
         none = np.zeros(window.grid.shape)
         after, solves, bodies, boundary, _ = self.projected(
             window, velocity, phi, boundary, bodies, time, dt, start=none, separating=self._separating(boundary)
         )
         after = after._replace(pressure=projection.pressure + after.pressure, lost=projection.lost + after.lost)
-        return after, [info, *solves], bodies, boundary
+        return after, known, [info, *solves], bodies, boundary
 
     def _surface_pressure(self, grid, time) -> float | np.ndarray:
         """What presses on the surface [Pa], at all centres; zero if nothing does."""

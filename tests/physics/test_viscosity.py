@@ -48,7 +48,7 @@ def test_a_turning_ball_keeps_turning(kappa):
     grid = Grid((20, 22, 24), 0.05)
     centre = np.array([0.51, 0.55, 0.6])
     u = turning(grid, (0.7, -1.1, 0.4), centre, (0.3, 0.1, -0.2))
-    out, info = viscous(
+    out, _, info = viscous(
         grid, u, ball(grid, centre, 0.33), nothing(grid), 0.01,
         density=DENSITY, viscosity=kappa * DENSITY * grid.h**2 / 0.01, walls=SLIP, tolerance=1e-6,
     )  # fmt: skip
@@ -62,7 +62,7 @@ def test_a_turning_disc_keeps_turning(kappa):
     grid = Grid((30, 28, 1), 0.05)
     centre = np.array([0.76, 0.7, 0.025])
     u = turning(grid, (0, 0, 1.3), centre, (0.3, 0.1, 0))
-    out, info = viscous(
+    out, _, info = viscous(
         grid, u, disc(grid, centre, 0.42), nothing(grid), 0.01,
         density=DENSITY, viscosity=kappa * DENSITY * grid.h**2 / 0.01, walls=SLIP, tolerance=1e-6,
     )  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_wave_between_slipping_walls_decays_by_the_exact_factor(kappa, plane):
     u = field(grid, wave)
     phi = np.full(grid.shape, -1.0, np.float32)
     nu, dt = kappa * grid.h**2 / 0.01, 0.01
-    out, info = viscous(
+    out, _, info = viscous(
         grid, u, phi, nothing(grid), dt, density=DENSITY, viscosity=nu * DENSITY, walls=SLIP, tolerance=1e-9
     )
     eigen = 4 / grid.h**2 * np.sum(np.sin(0.5 * k * grid.h) ** 2)
@@ -109,7 +109,7 @@ def test_between_plates_the_profile_is_linear(at, plane):
         Solid(HalfSpace((0, high, 0), (0, -1, 0)), lambda t: Pose(velocity=(-1.0, 0, 0))),
     ]
     boundary = measure(grid, plates, open_sides={"-x", "+x"})
-    out, info = viscous(
+    out, _, info = viscous(
         grid, grid.zeros_faces(), np.full(grid.shape, -1.0, np.float32), boundary, 1.0,
         density=1.0, viscosity=1e7 * grid.h**2, tolerance=1e-8,
         walls={side: how for side, how in SLIP.items() if side[1] != "x"},

@@ -102,8 +102,8 @@ def viscous(
     walls: dict[str, str],
     solids: str = "no-slip",
     tolerance: float = 1e-6,
-) -> tuple[Faces, SolveInfo]:
-    """The velocity [m/s] after viscosity acted for dt [s], and how its solve went.
+) -> tuple[Faces, Faces, SolveInfo]:
+    """The velocity [m/s] after viscosity acted for dt [s], the faces on which it is known then, and how the solve went.
 
     velocity must go on beyond the surface by a cell or two; phi is the liquid's
     level set at centres [m], extended into the solids; viscosity μ [Pa s] a number
@@ -125,8 +125,9 @@ def viscous(
         system, start, apply(matrix), multigrid, tolerance, MOST_ITERATIONS, "viscosity"
     )
     out = Faces(*(np.array(u, np.float32) for u in velocity))
-    _write(out, box, grid, problem, matrix, solution, boundary)
-    return out, info
+    known = Faces(*(np.zeros(u.shape, bool) for u in velocity))
+    _write(out, known, box, problem, matrix, solution)
+    return out, known, info
 
 
 class _System(NamedTuple):
@@ -181,14 +182,16 @@ def _posed(box, grid, phi, boundary, viscosity, scale, walls, solids) -> _Proble
     return _Problem(octants, octants * kappa.astype(np.float32), distance, known)
 
 
-def _write(out, box, grid, problem, matrix, solution, boundary) -> None:
-    """Give the faces their new velocity, and those that a solid holds the solid's."""
-    turned, unknown = box.faces(out), box.faces(grid.zeros_faces())
-    unpack_faces(matrix.layout, solution.astype(np.float32), turned)
-    unpack_faces(matrix.layout, (matrix.inverse > 0).astype(np.float32), unknown)
-    box.put_back(out, turned, [u > 0 for u in unknown])
+def _write(out, known, box, problem, matrix, solution) -> None:
+    """Give the faces their new velocity, and those that a solid holds the solid's; mark them all as known."""
     held = [d <= 0 for d in problem.distance]
-    if problem.known is not None:
-        box.put_back(out, problem.known, held)
-    else:
-        box.put_back(out, [np.zeros_like(u) for u in turned], held)
+    new = [np.zeros(d.shape, np.float32) for d in held] if problem.known is None else problem.known
+    found = [np.zeros(d.shape, np.float32) for d in held]
+    unpack_faces(matrix.layout, (matrix.inverse > 0).astype(np.float32), found)
+    found = [f > 0 for f in found]
+    solved = [np.zeros(d.shape, np.float32) for d in held]
+    unpack_faces(matrix.layout, solution.astype(np.float32), solved)
+    values = [np.where(f, u, v) for f, u, v in zip(found, solved, new, strict=True)]
+    determined = [f | h for f, h in zip(found, held, strict=True)]
+    box.put_back(out, values, determined)
+    box.put_back(known, determined, determined)
