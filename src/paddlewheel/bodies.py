@@ -13,6 +13,7 @@ from paddlewheel.measure import carried
 from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, wet, yielding
 from paddlewheel.physics.entry import way_into
 from paddlewheel.physics.pressure import Projection
+from paddlewheel.physics.viscosity import RigidBodies
 from paddlewheel.scene import Force, RigidBody, Scene, Solid, labelled, values_at
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
@@ -215,6 +216,21 @@ class Bodies:
         self._refuse_wild(after + more, time)
         known = {"rest": found / dt}
         return Coupling(projection, solves, with_velocities(bodies, after + more), carrying(after), known)
+
+    def in_friction(self, bodies, boundary: Boundary) -> RigidBodies | None:
+        """The bodies as viscosity sees them; None if there are none."""
+        if not bodies:
+            return None
+        inverse = self._restricted(bodies, self._masses(bodies, boundary))
+        inverse[self._one_way] = 0.0
+        return RigidBodies(np.array([body.position for body in bodies]), velocities(bodies), inverse)
+
+    def dragged(self, bodies, boundary: Boundary, motion, grid: Grid) -> tuple[tuple[Body, ...], Boundary]:
+        """The bodies, moving as viscosity let them, (n, 6), and the boundary beside them; None leaves them as they are."""
+        if motion is None:
+            return bodies, boundary
+        bodies = with_velocities(bodies, motion)
+        return bodies, boundary._replace(velocity=carried(grid, boundary, bodies))
 
     def pulled(self, bodies, time: float, dt: float) -> tuple[Body, ...]:
         """The bodies after gravity and the scene's forces, at their centres, acted for dt [s]."""

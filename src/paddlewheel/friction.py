@@ -5,9 +5,9 @@ import numpy as np
 from paddlewheel.grid.extrapolate import extrapolate
 from paddlewheel.grid.window import Window
 from paddlewheel.physics.transfer import to_cells
-from paddlewheel.physics.viscosity import viscous
+from paddlewheel.physics.viscosity import RigidBodies, Rubbed, viscous
 from paddlewheel.scene import Inflow, Liquid, Scene, labelled, viscosity_at
-from paddlewheel.types import AXES, Boundary, Faces, Particles, SolveInfo
+from paddlewheel.types import AXES, Boundary, Faces, Particles
 
 __all__ = ["Friction"]
 
@@ -35,15 +35,23 @@ class Friction:
         return np.stack([viscosity_at(name, item, points), np.zeros(len(points))], axis=1)
 
     def acted(
-        self, window: Window, velocity: Faces, known: Faces, phi: np.ndarray, boundary: Boundary, value, dt: float
-    ) -> tuple[Faces, Faces, SolveInfo]:
+        self,
+        window: Window,
+        velocity: Faces,
+        known: Faces,
+        phi: np.ndarray,
+        boundary: Boundary,
+        bodies: RigidBodies | None,
+        value: float | np.ndarray,
+        dt: float,
+    ) -> Rubbed:
         """The velocity after viscosity `value` acted for dt [s], from one that is known on some faces; see `viscous`."""
         velocity, _ = extrapolate(velocity, known, REACH)
         scene = self.scene
         return viscous(
             window.grid, velocity, phi, boundary, dt,
             density=scene.density, viscosity=value, walls=self._walls(window),
-            solids=scene.walls or "no-slip", tolerance=scene.method.tolerance,
+            solids=scene.walls or "no-slip", bodies=bodies, tolerance=scene.method.tolerance,
         )  # fmt: skip
 
     def value(self, window: Window, particles: Particles, first: np.ndarray) -> float | np.ndarray:

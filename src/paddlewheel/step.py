@@ -261,15 +261,18 @@ class Stepper(Fluid):
         given are the faces whose velocity particles gave.
         """
         known = Faces(*(k | g for k, g in zip(projection.known, given, strict=True)))
-        velocity, known, info = self.friction.acted(
-            window, projection.velocity, known, phi, self.sources.held(boundary, window), value, dt
+        held = self.sources.held(boundary, window)
+        rubbed = self.friction.acted(
+            window, projection.velocity, known, phi, held, self.bodies.in_friction(bodies, boundary), value, dt
         )
+        if bodies:
+            bodies, boundary = self.bodies.dragged(bodies, boundary, rubbed.motion, window.grid)
         none = np.zeros(window.grid.shape)
         after, solves, bodies, boundary, _ = self.projected(
-            window, velocity, phi, boundary, bodies, time, dt, start=none, separating=self._separating(boundary)
+            window, rubbed.velocity, phi, boundary, bodies, time, dt, start=none, separating=self._separating(boundary)
         )
         after = after._replace(pressure=projection.pressure + after.pressure, lost=projection.lost + after.lost)
-        return after, known, [info, *solves], bodies, boundary
+        return after, rubbed.known, [rubbed.info, *solves], bodies, boundary
 
     def _surface_pressure(self, grid, time) -> float | np.ndarray:
         """What presses on the surface [Pa], at all centres; zero if nothing does."""

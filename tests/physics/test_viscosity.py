@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from paddlewheel.grid.octants import liquid_octants
 from paddlewheel.measure import measure
-from paddlewheel.physics.viscosity import viscous
-from paddlewheel.scene import Solid
+from paddlewheel.physics.viscosity import RigidBodies, viscous
+from paddlewheel.scene import RigidBody, Solid
 from paddlewheel.solids.pose import Pose
-from paddlewheel.solids.shapes import HalfSpace
+from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import AXES, Faces, Grid
 
 DENSITY = 900.0
@@ -48,7 +49,7 @@ def test_a_turning_ball_keeps_turning(kappa):
     grid = Grid((20, 22, 24), 0.05)
     centre = np.array([0.51, 0.55, 0.6])
     u = turning(grid, (0.7, -1.1, 0.4), centre, (0.3, 0.1, -0.2))
-    out, _, info = viscous(
+    out, _, _, info = viscous(
         grid, u, ball(grid, centre, 0.33), nothing(grid), 0.01,
         density=DENSITY, viscosity=kappa * DENSITY * grid.h**2 / 0.01, walls=SLIP, tolerance=1e-6,
     )  # fmt: skip
@@ -62,7 +63,7 @@ def test_a_turning_disc_keeps_turning(kappa):
     grid = Grid((30, 28, 1), 0.05)
     centre = np.array([0.76, 0.7, 0.025])
     u = turning(grid, (0, 0, 1.3), centre, (0.3, 0.1, 0))
-    out, _, info = viscous(
+    out, _, _, info = viscous(
         grid, u, disc(grid, centre, 0.42), nothing(grid), 0.01,
         density=DENSITY, viscosity=kappa * DENSITY * grid.h**2 / 0.01, walls=SLIP, tolerance=1e-6,
     )  # fmt: skip
@@ -88,7 +89,7 @@ def test_a_wave_between_slipping_walls_decays_by_the_exact_factor(kappa, plane):
     u = field(grid, wave)
     phi = np.full(grid.shape, -1.0, np.float32)
     nu, dt = kappa * grid.h**2 / 0.01, 0.01
-    out, _, info = viscous(
+    out, _, _, info = viscous(
         grid, u, phi, nothing(grid), dt, density=DENSITY, viscosity=nu * DENSITY, walls=SLIP, tolerance=1e-9
     )
     eigen = 4 / grid.h**2 * np.sum(np.sin(0.5 * k * grid.h) ** 2)
@@ -109,7 +110,7 @@ def test_between_plates_the_profile_is_linear(at, plane):
         Solid(HalfSpace((0, high, 0), (0, -1, 0)), lambda t: Pose(velocity=(-1.0, 0, 0))),
     ]
     boundary = measure(grid, plates, open_sides={"-x", "+x"})
-    out, _, info = viscous(
+    out, _, _, info = viscous(
         grid, grid.zeros_faces(), np.full(grid.shape, -1.0, np.float32), boundary, 1.0,
         density=1.0, viscosity=1e7 * grid.h**2, tolerance=1e-8,
         walls={side: how for side, how in SLIP.items() if side[1] != "x"},
@@ -118,3 +119,79 @@ def test_between_plates_the_profile_is_linear(at, plane):
     inside = (y > low) & (y < high) & (np.abs(x - 3) < 0.2)
     assert info.converged
     assert np.abs(out.x - (0.4 - 1.4 * (y - low) / (high - low)))[inside].max() < 2e-5
+
+
+def body_in_ball(plane, kappa, shape, motion, velocity):
+    """A body of twice the liquid's density inside a free blob, of which all moves by `velocity`, it by `motion`."""
+    n = 20
+    grid = Grid((n + 2, n, 1 if plane else n), 1 / n)
+    centre = np.array([0.53, 0.49, 0.5 / n if plane else 0.51])
+    boundary = measure(grid, [RigidBody(shape(centre), density=2 * DENSITY)])
+    phi = (disc if plane else ball)(grid, centre, 0.37)
+    volume = 0.15**2 * np.pi / n if plane else 4 / 3 * np.pi * 0.15**3
+    mass = np.diag([1.0] * 3 + [0.4 * 0.15**2] * 3) * 2 * DENSITY * volume
+    inverse = np.linalg.inv(mass)
+    if plane:
+        inverse[[2, 3, 4]] = 0.0
+    bodies = RigidBodies(centre[None], np.array([motion], float), inverse[None])
+    rubbed = viscous(
+        grid, field(grid, velocity(centre)), phi, boundary, 0.01,
+        density=DENSITY, viscosity=kappa * DENSITY * grid.h**2 / 0.01, walls=SLIP, bodies=bodies, tolerance=1e-9,
+    )  # fmt: skip
+    assert rubbed.info.converged
+    return grid, centre, boundary, phi, mass, rubbed
+
+
+SHAPES = {
+    "sphere": lambda c: Sphere(tuple(c), 0.15),
+    "box": lambda c: Box(tuple(c - 0.11), tuple(c + [0.13, 0.09, 0.1])),
+}
+
+
+@pytest.mark.parametrize("plane", [False, True])
+@pytest.mark.parametrize("kappa", [1.0, 1e4])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_body_that_turns_with_the_liquid_feels_nothing(shape, kappa, plane):
+    turn, drift = np.array([0, 0, 1.3] if plane else [0.7, -1.1, 0.4]), np.array([0.3, 0.1, 0.0 if plane else -0.2])
+    grid, centre, boundary, _, _, rubbed = body_in_ball(
+        plane, kappa, SHAPES[shape], [*drift, *turn], lambda c: lambda p: drift + np.cross(turn, p - c)
+    )
+    before = turning(grid, turn, centre, drift)
+    for a in range(2 if plane else 3):
+        assert np.abs(rubbed.velocity[a] - before[a])[rubbed.known[a] & (boundary.open[a] == 1)].max() < 3e-6
+    assert np.allclose(rubbed.motion, [[*drift, *turn]], atol=3e-6)
+
+
+@pytest.mark.parametrize("plane", [False, True])
+def test_a_stiff_blob_and_its_body_come_to_move_as_one(plane):
+    """Infinitely viscous, all has the velocity at which momentum is kept: that of the body, shared by the masses."""
+    grid, centre, _, phi, mass, rubbed = body_in_ball(
+        plane, 1e6, SHAPES["sphere"], [1.0, 0, 0, 0, 0, 0], lambda c: lambda p: np.zeros(p.shape)
+    )
+    octants = liquid_octants(phi)
+    inside = box_volume(octants) * grid.h**3 * DENSITY
+    # the liquid's mass on faces that are not in the body
+    held = Faces(*(d <= 0 for d in face_distances(grid, centre)))
+    liquid = sum_of_faces(octants, 0, held[0]) * grid.h**3 * DENSITY
+    assert liquid < inside
+    shared = mass[0, 0] / (mass[0, 0] + liquid)
+    assert rubbed.motion[0, 0] == pytest.approx(shared, rel=5e-3)
+    assert np.abs(rubbed.motion[0, 3:]).max() < 0.2  # the blob is a little beside its body's centre
+
+
+def face_distances(grid, centre):
+    return [np.linalg.norm((grid.face_points(a) - centre)[..., : 2 if grid.is_2d else 3], axis=-1) - 0.15 for a in range(3)]
+
+
+def box_volume(octants):
+    return octants.sum(dtype=float) / 8
+
+
+def sum_of_faces(octants, axis, without):
+    """Volumes around the faces of an axis [cells], summed but for some."""
+    pad = [(1, 1) if a == axis else (0, 0) for a in range(3)]
+    v = np.pad(octants.astype(float), pad)
+    for a in range(3):
+        v = np.moveaxis(v, a, 0)
+        v = np.moveaxis(0.5 * (v[::2] + v[1::2]), 0, a)
+    return v[~without].sum()

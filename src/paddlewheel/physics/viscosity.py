@@ -27,13 +27,42 @@ from paddlewheel.grid.octants import liquid_octants
 from paddlewheel.solve.cg import conjugate_gradients
 from paddlewheel.solve.strain import Strain, apply, from_known, pack_faces, strain, unpack_faces
 from paddlewheel.solve.strain_multigrid import StrainMultigrid
+from paddlewheel.solve.strain_rigid import NOBODY, Rigid, rigid_bodies
 from paddlewheel.types import AXES, Boundary, Faces, Grid, SolveInfo
 
-__all__ = ["MOST_ITERATIONS", "viscous"]
+__all__ = ["RigidBodies", "Rubbed", "viscous"]
 
 MOST_ITERATIONS = 300
 MARGIN = 2  # cells around the liquid that have a part in some strain, or may have
 _FAR = 1e3  # cells
+
+
+class RigidBodies(NamedTuple):
+    """How the bodies of a boundary move.
+
+    centres   (n, 3) [m] of their masses
+    motion    (n, 6): velocity [m/s] and angular velocity [rad/s]
+    inverse   (n, 6, 6): of their masses, restricted to the motions each has
+    """
+
+    centres: np.ndarray
+    motion: np.ndarray
+    inverse: np.ndarray
+
+
+class Rubbed(NamedTuple):
+    """What viscosity leaves behind.
+
+    velocity  [m/s], float32
+    known     the faces on which it is known then: in the liquid, a little beyond its surface, and in solids that hold it
+    motion    of the bodies, (n, 6); None if they take no part
+    info      how the solve went
+    """
+
+    velocity: Faces
+    known: Faces
+    motion: np.ndarray | None
+    info: SolveInfo
 
 
 class _Problem(NamedTuple):
@@ -101,33 +130,43 @@ def viscous(
     viscosity: float | np.ndarray,
     walls: dict[str, str],
     solids: str = "no-slip",
+    bodies: "RigidBodies | None" = None,
     tolerance: float = 1e-6,
-) -> tuple[Faces, Faces, SolveInfo]:
-    """The velocity [m/s] after viscosity acted for dt [s], the faces on which it is known then, and how the solve went.
+) -> "Rubbed":
+    """What viscosity does to the velocity [m/s] in dt [s].
 
     velocity must go on beyond the surface by a cell or two; phi is the liquid's
     level set at centres [m], extended into the solids; viscosity μ [Pa s] a number
     or a field at centres. walls names the sides of the grid that are walls, each
     with "free-slip" or "no-slip"; solids says the same of all solids. What the
-    solids hold takes their velocity.
+    solids hold takes their velocity. The boundary's bodies are dragged along, and
+    drag, if it is told how they move.
     """
     box = _Box(grid, phi)
-    problem = _posed(box, grid, phi, boundary, viscosity, dt / (density * grid.h**2), walls, solids)
+    scale = dt / (density * grid.h**2)
+    problem = _posed(box, grid, phi, boundary, bodies is not None, viscosity, scale, walls, solids)
     matrix = strain(problem.octants, problem.weights, problem.distance)
     start = pack_faces(matrix.layout, box.faces(velocity))
     start[matrix.inverse == 0] = 0.0
     rhs = matrix.mass * start
     if problem.known is not None:
         rhs += from_known(matrix, problem.distance, problem.known)
+    product, rigid = apply(matrix), None
+    if bodies is not None and solids == "no-slip":
+        rigid = _rigid(box, grid, boundary, bodies, matrix, problem, density)
+        rigid.add_motion(rhs)
+        product = rigid.added_to(product)
     system = _System(matrix, rhs)
     multigrid = StrainMultigrid(matrix, problem.octants, problem.weights, problem.distance)
     solution, info = conjugate_gradients(
-        system, start, apply(matrix), multigrid, tolerance, MOST_ITERATIONS, "viscosity"
+        system, start, product, multigrid, tolerance, MOST_ITERATIONS, "viscosity"
     )
     out = Faces(*(np.array(u, np.float32) for u in velocity))
     known = Faces(*(np.zeros(u.shape, bool) for u in velocity))
     _write(out, known, box, problem, matrix, solution)
-    return out, known, info
+    if rigid is None:
+        return Rubbed(out, known, None, info)
+    return Rubbed(out, known, _turned_back(rigid.moved(solution), box.order), info)
 
 
 class _System(NamedTuple):
@@ -145,7 +184,7 @@ class _System(NamedTuple):
         return self.matrix.unknowns
 
 
-def _posed(box, grid, phi, boundary, viscosity, scale, walls, solids) -> _Problem:
+def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solids) -> _Problem:
     nodes = box.turned(boundary.phi, (1, 1, 1))
     octants = liquid_octants(box.turned(phi), nodes if solids == "free-slip" else None)
     cells = [n // 2 for n in octants.shape]
@@ -178,8 +217,39 @@ def _posed(box, grid, phi, boundary, viscosity, scale, walls, solids) -> _Proble
         kappa = box.turned(kappa.astype(np.float32))
         for b in range(3):
             kappa = np.repeat(kappa, 2, axis=b)
-    known = box.faces(boundary.velocity) if solids == "no-slip" and any(map(np.any, boundary.velocity)) else None
+    moving = boundary.others if free_bodies else boundary.velocity
+    known = box.faces(moving) if solids == "no-slip" and any(map(np.any, moving)) else None
     return _Problem(octants, octants * kappa.astype(np.float32), distance, known)
+
+
+def _rigid(box, grid, boundary, bodies, matrix, problem, density) -> Rigid:
+    """The boundary's bodies in the box's order."""
+    order, owner = list(box.order), [np.full(d.shape, NOBODY, np.int64) for d in problem.distance]
+    lows, highs = [], []
+    for n, body in enumerate(boundary.bodies):
+        start = [body.origin[a] - grid.first[a] - box.low[a] for a in order]
+        for mine, near in zip(owner, (body.near[a] for a in order), strict=True):
+            near = near.transpose(order)
+            to = tuple(slice(max(s, 0), max(min(s + m, k), 0)) for s, m, k in zip(start, near.shape, mine.shape, strict=True))
+            own = tuple(slice(t.start - s, max(t.stop - s, t.start - s)) for t, s in zip(to, start, strict=True))
+            mine[to][near[own]] = n
+        lows.append(start)
+        highs.append([s + max(u.shape[a] for u in body.near) for s, a in zip(start, order, strict=True)])
+    cells = np.array(matrix.layout.shape)
+    low = np.clip(np.min(lows, axis=0) - 1, np.where(cells > 1, 1, 0), cells)
+    high = np.clip(np.max(highs, axis=0) + 1, low, np.where(cells > 1, cells - 1, cells))
+    six = [*order, *(3 + a for a in order)]
+    origin = [grid.h * (grid.first[a] + box.low[a]) for a in order]
+    inverse = bodies.inverse[:, six][:, :, six] * (density * grid.h**3)
+    return rigid_bodies(
+        matrix, problem.distance, owner, bodies.centres[:, order], inverse, bodies.motion[:, six], origin, grid.h,
+        (low, high),
+    )  # fmt: skip
+
+
+def _turned_back(motion, order) -> np.ndarray:
+    back = np.argsort(order)
+    return motion[:, [*back, *(3 + back)]]
 
 
 def _write(out, known, box, problem, matrix, solution) -> None:
