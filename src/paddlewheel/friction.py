@@ -51,7 +51,8 @@ class Friction:
         return viscous(
             window.grid, velocity, phi, boundary, dt,
             density=scene.density, viscosity=value, walls=self._walls(window),
-            solids=scene.walls or "no-slip", bodies=bodies, tolerance=scene.method.tolerance,
+            solids=scene.walls or "no-slip", bodies=bodies, surface=scene.method.viscous_surface,
+            tolerance=scene.method.tolerance,
         )  # fmt: skip
 
     def value(self, window: Window, particles: Particles, first: np.ndarray) -> float | np.ndarray:

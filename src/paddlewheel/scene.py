@@ -16,6 +16,7 @@ from paddlewheel.solve.linear import SOLVERS
 from paddlewheel.types import SIDES, Grid, check_memory
 
 WALLS = ("free-slip", "no-slip")
+VISCOUS_SURFACES = ("natural", "neumann", "extrapolated")
 ADVECTION = {"flip": "particles", "apic": "particles", "semi-lagrangian": "markers"}  # and the surface it goes with
 SMOKE_ADVECTION = (*ADVECTION, "maccormack")
 INTERPOLATION = ("staggered", "open-centroid")
@@ -48,6 +49,8 @@ class Method:
     cfl            cells that the fastest liquid may cross in one step; where it is torn apart, steps are shorter
     tolerance      of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|
     wall_separation     whether liquid may leave walls and bodies: nothing sucks it onto them (B07 §4)
+    viscous_surface     what holds at the surface of viscous liquid: no traction, "natural"; or what others took for it
+                        (B08 §7): "neumann", velocity does not change across it, or "extrapolated", air keeps its own
     particles_per_cell  at the start: 8 or 27, in 2-D 4 or 9; None is two along each axis
     """
 
@@ -62,6 +65,7 @@ class Method:
     cfl: float = 3.0
     tolerance: float = 1e-6
     wall_separation: bool = False
+    viscous_surface: str = "natural"
     particles_per_cell: int | None = None
 
     def __post_init__(self):
@@ -79,6 +83,7 @@ class Method:
         if argument.positive("Method", "tolerance", self.tolerance) >= 1:
             raise ValueError(f"Method: tolerance={self.tolerance!r}, expected less than 1")
         argument.flag("Method", "wall_separation", self.wall_separation)
+        argument.choice("Method", "viscous_surface", self.viscous_surface, VISCOUS_SURFACES)
 
     def _choose_surface(self) -> None:
         fitting = ADVECTION.get(self.advection, "markers")

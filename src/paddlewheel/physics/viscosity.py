@@ -131,6 +131,7 @@ def viscous(
     walls: dict[str, str],
     solids: str = "no-slip",
     bodies: "RigidBodies | None" = None,
+    surface: str = "natural",
     tolerance: float = 1e-6,
 ) -> "Rubbed":
     """What viscosity does to the velocity [m/s] in dt [s].
@@ -140,12 +141,18 @@ def viscous(
     or a field at centres. walls names the sides of the grid that are walls, each
     with "free-slip" or "no-slip"; solids says the same of all solids. What the
     solids hold takes their velocity. The boundary's bodies are dragged along, and
-    drag, if it is told how they move.
+    drag, if it is told how they move. surface is "natural", or one that does
+    not let it turn, for comparison (B08 §4): "neumann", ∂u/∂n = 0 (Fält & Roble 2003), each component for itself, or
+    "extrapolated", where air keeps the velocity it has.
     """
     box = _Box(grid, phi)
     scale = dt / (density * grid.h**2)
-    problem = _posed(box, grid, phi, boundary, bodies is not None, viscosity, scale, walls, solids)
-    matrix = strain(problem.octants, problem.weights, problem.distance)
+    there = np.full(grid.shape, -grid.h, np.float32) if surface == "extrapolated" else phi
+    problem = _posed(box, grid, there, boundary, bodies is not None, viscosity, scale, walls, solids)
+    if surface == "extrapolated":
+        problem = _held_at_surface(problem, box, grid, phi, velocity)
+    coupled = surface != "neumann"
+    matrix = strain(problem.octants, problem.weights, problem.distance, coupled=coupled)
     start = pack_faces(matrix.layout, box.faces(velocity))
     start[matrix.inverse == 0] = 0.0
     rhs = matrix.mass * start
@@ -157,7 +164,7 @@ def viscous(
         rigid.add_motion(rhs)
         product = rigid.added_to(product)
     system = _System(matrix, rhs)
-    multigrid = StrainMultigrid(matrix, problem.octants, problem.weights, problem.distance)
+    multigrid = StrainMultigrid(matrix, problem.octants, problem.weights, problem.distance, coupled)
     solution, info = conjugate_gradients(
         system, start, product, multigrid, tolerance, MOST_ITERATIONS, "viscosity"
     )
@@ -220,6 +227,20 @@ def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solid
     moving = boundary.others if free_bodies else boundary.velocity
     known = box.faces(moving) if solids == "no-slip" and any(map(np.any, moving)) else None
     return _Problem(octants, octants * kappa.astype(np.float32), distance, known)
+
+
+def _held_at_surface(problem, box, grid, phi, velocity) -> _Problem:
+    """A problem in which liquid is everywhere, with the velocity in the air known as it is."""
+    distance, known = [], []
+    liquid, before = box.turned(phi) / np.float32(-grid.h), box.faces(velocity)
+    solid = problem.known or [np.zeros(u.shape, np.float32) for u in before]
+    for a in range(3):
+        ends = np.pad(liquid, [(1, 1) if b == a else (0, 0) for b in range(3)], mode="edge")
+        lower, upper = (tuple(s if b == a else slice(None) for b in range(3)) for s in (slice(-1), slice(1, None)))
+        depth = np.float32(0.5) * (ends[lower] + ends[upper])
+        known.append(np.where(problem.distance[a] < depth, solid[a], before[a]))
+        distance.append(np.minimum(problem.distance[a], depth))
+    return problem._replace(distance=distance, known=known)
 
 
 def _rigid(box, grid, boundary, bodies, matrix, problem, density) -> Rigid:

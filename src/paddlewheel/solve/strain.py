@@ -82,19 +82,25 @@ class Strain(NamedTuple):
 
 
 def strain(
-    filled: np.ndarray, weight: np.ndarray, distance, mass_scale: float = 1.0, weight_scale: float = 1.0
+    filled: np.ndarray,
+    weight: np.ndarray,
+    distance,
+    mass_scale: float = 1.0,
+    weight_scale: float = 1.0,
+    coupled: bool = True,
 ) -> Strain:
     """The matrix from `filled` and `weight` of the octants of cells, shape (2 ni, 2 nj, 2 nk), means of m and w.
 
     distance, of each component on its faces [cells], tells where it is unknown. In a grid one cell thick along the
-    first axis that component is not there, nor does anything change along it.
+    first axis that component is not there, nor does anything change along it. Not `coupled`, each component is for
+    itself: the energy is that of the squared gradients, Σ w (∂_b u_a)².
     """
     shape = tuple(n // 2 for n in filled.shape)
     room, _ = _pitch(shape)
     size = (shape[0] + 3) * room
     mass, inverse, stretch = (np.zeros((3, size), np.float32) for _ in range(3))
     own, cross = np.zeros((3, 2, size), np.float32), np.zeros((3, size), np.float32)
-    _measure(mass, stretch, own, cross, filled, weight, *distance, mass_scale, weight_scale)
+    _measure(mass, stretch, own, cross, filled, weight, *distance, mass_scale, weight_scale, coupled)
     spans = np.empty((shape[0] + 1, shape[1] + 1, 2, 3), np.int64)
     _finish(spans, mass, inverse, stretch, own, cross, shape, LEAST_MASS * mass_scale)
     return Strain(_layout(spans, shape, size), mass, inverse, stretch, own, cross)
@@ -202,7 +208,7 @@ def part(one, other):
 
 
 @kernel
-def _measure(mass, stretch, own, cross, filled, weight, d0, d1, d2, mass_scale, weight_scale):
+def _measure(mass, stretch, own, cross, filled, weight, d0, d1, d2, mass_scale, weight_scale, coupled):
     """Masses of faces, −1 where they are known, and weights of samples."""
     ni, nj, nk = filled.shape[0] // 2, filled.shape[1] // 2, filled.shape[2] // 2
     shape = (ni, nj, nk)
@@ -223,7 +229,7 @@ def _measure(mass, stretch, own, cross, filled, weight, d0, d1, d2, mass_scale, 
                         m = _mean(filled, 2 * i + int(a != 0), 2 * j + int(a != 1), 2 * k + int(a != 2))
                         mass[a, at] = mass_scale * m if distance[a][i, j, k] > 0.0 else -1.0
                 if i < ni and j < nj and k < nk:
-                    w = 2.0 * weight_scale * _mean(weight, 2 * i + 1, 2 * j + 1, 2 * k + 1)
+                    w = (1.0 + coupled) * weight_scale * _mean(weight, 2 * i + 1, 2 * j + 1, 2 * k + 1)
                     for a in range(3):
                         if w > 0.0 and not (flat and a == 0):
                             e0, e1, e2 = int(a == 0), int(a == 1), int(a == 2)
@@ -237,10 +243,14 @@ def _measure(mass, stretch, own, cross, filled, weight, d0, d1, d2, mass_scale, 
                         if w > 0.0:
                             first, second = edge_parts(distance[a], distance[b], a, b, i, j, k)
                             if first > 0.0:
-                                w *= min(first, second)
-                                own[c, 0, at] = w / (first * first)
-                                own[c, 1, at] = w / (second * second)
-                                cross[c, at] = w / (first * second)
+                                if coupled:
+                                    w *= min(first, second)
+                                    own[c, 0, at] = w / (first * first)
+                                    own[c, 1, at] = w / (second * second)
+                                    cross[c, at] = w / (first * second)
+                                else:
+                                    own[c, 0, at] = w / first
+                                    own[c, 1, at] = w / second
 
 
 @kernel(parallel=False)

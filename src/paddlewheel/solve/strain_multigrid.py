@@ -28,7 +28,7 @@ DENSE = 700  # a level with no more unknowns is solved directly
 class StrainMultigrid:
     """The hierarchy of a matrix of strain; called as `multigrid(z, r)` it sets z to about A⁻¹ r."""
 
-    def __init__(self, finest: Strain, filled: np.ndarray, weight: np.ndarray, distance):
+    def __init__(self, finest: Strain, filled: np.ndarray, weight: np.ndarray, distance, coupled: bool = True):
         self.levels, self._vectors = [finest], []
         mass_scale = weight_scale = 1.0
         while self.levels[-1].unknowns > DENSE:
@@ -36,7 +36,7 @@ class StrainMultigrid:
             filled, weight = _coarser(filled, flat), _coarser(weight, flat)
             distance = [_coarser_distance(d, a, flat) for a, d in enumerate(distance)]
             mass_scale, weight_scale = mass_scale * (4 if flat else 8), weight_scale * (1 if flat else 2)
-            self.levels.append(strain(filled, weight, distance, mass_scale, weight_scale))
+            self.levels.append(strain(filled, weight, distance, mass_scale, weight_scale, coupled))
         for level in self.levels:
             self._vectors.append(tuple(level.layout.zeros(np.float32) for _ in range(3)))
         self._direct = _Direct(self.levels[-1])
