@@ -15,7 +15,6 @@ way up in reverse order, so that the cycle is symmetric.
 """
 
 import numpy as np
-import scipy.linalg
 
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.packed import FIRST, LAST, PLAIN, START, I, J
@@ -63,22 +62,62 @@ class StrainMultigrid:
 
 
 class _Direct:
-    """A small level solved by its Cholesky factor."""
+    """A small level solved by its Cholesky factor.
+
+    Unknowns are numbered plane by plane, so the matrix is a band. Not by a library: on several threads that would not
+    always give the same.
+    """
 
     def __init__(self, level: Strain):
-        self._where = np.nonzero(level.inverse)
-        n = len(self._where[0])
+        position, component = np.nonzero(level.inverse.T)
+        self._where, n = (component, position), len(position)
         number = np.full(level.inverse.shape, -1, np.int64)
         number[self._where] = np.arange(n)
         matrix = np.zeros((n, n))
         _fill_dense(matrix, number, level.mass, *level.coefficients, level.layout.rows, level.layout.shape)
         matrix[np.diag_indices(n)] *= 1 + 1e-9  # unknowns without mass may hang on too few strains
-        self._factor = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False) if n else None
+        rows, columns = np.nonzero(matrix)
+        self._factor, self._band = matrix, int(np.abs(rows - columns).max(initial=0))
+        _factorise(matrix, self._band)
 
     def __call__(self, x, b) -> None:
-        if self._factor is not None:
-            right = b[self._where].astype(np.float64)
-            x[self._where] = scipy.linalg.cho_solve(self._factor, right, overwrite_b=True, check_finite=False)
+        right = b[self._where].astype(np.float64)
+        _substitute(right, self._factor, self._band)
+        x[self._where] = right
+
+
+@kernel(parallel=False)
+def _factorise(matrix, band):
+    """The upper triangle U of a band, with A = Uᵀ U, in place of it."""
+    n = matrix.shape[0]
+    for j in range(n):
+        end = min(j + band + 1, n)
+        row = matrix[j]
+        scale = 1.0 / np.sqrt(row[j])
+        for k in range(j, end):
+            row[k] *= scale
+        for i in range(j + 1, end):
+            factor, other = row[i], matrix[i]
+            if factor != 0.0:
+                for k in range(i, end):
+                    other[k] -= factor * row[k]
+
+
+@kernel(parallel=False)
+def _substitute(x, factor, band):
+    """Solve Uᵀ U x = b, in place of b."""
+    n = len(x)
+    for j in range(n):
+        row = factor[j]
+        x[j] /= row[j]
+        for k in range(j + 1, min(j + band + 1, n)):
+            x[k] -= x[j] * row[k]
+    for j in range(n - 1, -1, -1):
+        row = factor[j]
+        total = x[j]
+        for k in range(j + 1, min(j + band + 1, n)):
+            total -= row[k] * x[k]
+        x[j] = total / row[j]
 
 
 def _coarser(octants: np.ndarray, flat: bool) -> np.ndarray:
