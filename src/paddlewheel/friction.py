@@ -39,13 +39,19 @@ class Friction:
         window: Window,
         velocity: Faces,
         known: Faces,
+        given: Faces,
         phi: np.ndarray,
         boundary: Boundary,
         bodies: RigidBodies | None,
         value: float | np.ndarray,
         dt: float,
     ) -> Rubbed:
-        """The velocity after viscosity `value` acted for dt [s], from one that is known on some faces; see `viscous`."""
+        """The velocity after viscosity `value` acted for dt [s], from one that is known on some faces; see `viscous`.
+
+        On other faces beside the surface it is what particles gave, or if that is not what air has, continued.
+        """
+        if self.scene.method.viscous_surface != "extrapolated":
+            known = Faces(*(k | g for k, g in zip(known, given, strict=True)))
         velocity, _ = extrapolate(velocity, known, REACH)
         scene = self.scene
         return viscous(

@@ -260,11 +260,11 @@ class Stepper(Fluid):
 
         given are the faces whose velocity particles gave.
         """
-        known = Faces(*(k | g for k, g in zip(projection.known, given, strict=True)))
         held = self.sources.held(boundary, window)
         rubbed = self.friction.acted(
-            window, projection.velocity, known, phi, held, self.bodies.in_friction(bodies, boundary), value, dt
-        )
+            window, projection.velocity, projection.known, given, phi, held,
+            self.bodies.in_friction(bodies, boundary), value, dt,
+        )  # fmt: skip
         if bodies:
             bodies, boundary = self.bodies.dragged(bodies, boundary, rubbed.motion, window.grid)
         none = np.zeros(window.grid.shape)

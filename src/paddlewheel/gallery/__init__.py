@@ -7,6 +7,8 @@ line in SCENES; the command line, the list and the tests find it there.
 """
 
 from paddlewheel.gallery import (
+    beam,
+    buckling,
     ceiling,
     cylinder,
     dam_break,
@@ -28,10 +30,12 @@ from paddlewheel.gallery import (
     separation,
     slope,
     sloshing,
+    spinning_disc,
     still_water,
     stirring,
     taylor_green,
     tilting_tank,
+    viscous_block,
     vortex_box,
 )
 
@@ -62,4 +66,8 @@ SCENES = {
     "ring-vortex": ring_vortex,
     "taylor-green": taylor_green,
     "cylinder": cylinder,
+    "buckling": buckling,
+    "viscous-block": viscous_block,
+    "beam": beam,
+    "spinning-disc": spinning_disc,
 }
