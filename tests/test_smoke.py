@@ -1,11 +1,12 @@
 """Smoke in motion: what must hold of every step, whatever carries it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from paddlewheel import Box, Inflow, Liquid, Method, RigidBody, Scene, Simulation, Smoke, Solid, Sphere, State
+from paddlewheel import Box, Force, Inflow, Liquid, Method, RigidBody, Scene, Simulation, Smoke, Solid, Sphere, State
 from paddlewheel.grid.cells import open_cells
 from paddlewheel.scene import SMOKE_ADVECTION
 from paddlewheel.solids.pose import Pose
@@ -185,6 +186,11 @@ BAD = {
     "liquid and smoke": (dict(items=[Liquid(SMOKE.shape), SMOKE]), "not for gas"),
     "separation": (dict(method=Method(wall_separation=True)), "wall_separation"),
     "negative cooling": (dict(cooling=-1.0), "cooling=-1.0"),
+    "vorticity without smoke": (dict(items=[Liquid(SMOKE.shape)], vorticity=2.0), "vorticity=2.0 acts on smoke only"),
+    "function below zero": (
+        dict(items=[Smoke(Box((0, 0, 0), (1, 1, 1)), density=lambda points: -points[:, 1])]),
+        r"items\[0\] Smoke\(Box\): density at \(.*\) m is -",
+    ),
     "buoyancy of one number": (dict(buoyancy=1.0), "buoyancy=1.0"),
     "centroids for the grid": (
         dict(method=Method(advection="maccormack", interpolation="open-centroid")), "open-centroid",
@@ -203,12 +209,56 @@ def test_smoke_without_room_is_refused():
     scene = Scene(
         size=(1, 1, 1), cells=8, items=[Smoke(Sphere((0.5, 0.5, 0.5), 0.1)), Solid(Sphere((0.5, 0.5, 0.5), 0.3))]
     )
-    with pytest.raises(ValueError, match=r"items\[0\] Smoke\(Sphere\): there is no room"):
-        Simulation(scene)
-    with pytest.raises(ValueError, match="density=-1"):
-        Smoke(Sphere((0.5, 0.5, 0.5), 0.1), density=-1)
+    source = replace(scene.items[0], rate=1.0)
+    for smoke in (scene.items[0], source):
+        with pytest.raises(ValueError, match=r"items\[0\] Smoke\(Sphere\): there is no room"):
+            Simulation(replace(scene, items=[smoke, scene.items[1]]))
+    away = Solid(scene.items[1].shape.moved((-0.5,) * 3), motion=lambda t: Pose((0.5 + t, 0.5, 0.5), (1, 0, 0, 0)))
+    Simulation(replace(scene, items=[source, away]))  # it may come to have room
+    for density in (-1, "1", math.nan):
+        with pytest.raises(ValueError, match=f"density={density!r}"):
+            Smoke(Sphere((0.5, 0.5, 0.5), 0.1), density=density)
     with pytest.raises(ValueError, match="rate=0"):
         Smoke(Sphere((0.5, 0.5, 0.5), 0.1), rate=0)
+
+
+@schemes
+def test_a_source_begins_with_nothing_and_fills_at_its_rate(advection):
+    """In still gas  q = q_source (1 − exp(−rate t)); only an infinite rate is there at once."""
+    slow = Smoke(Box((0.125, 0.125, 0), (0.875, 0.875, 1)), density=2.0, temperature=30.0, rate=1.5, markers=True)
+    scene = Scene(
+        size=(1, 1, 1 / 8), cells=8, gravity=(0, 0, 0), method=Method(advection=advection), items=[slow],
+    )  # fmt: skip
+    simulation = Simulation(scene)
+    assert not simulation.state.density.any()
+    assert not len(simulation.state.markers)
+    for frame in simulation.run(frames=12):
+        part = 1 - math.exp(-1.5 * frame.time)
+        assert frame.state.density[3:5, 3:5] == pytest.approx(2.0 * part, rel=1e-5)
+        assert frame.state.temperature[3:5, 3:5] == pytest.approx(30.0 * part, rel=1e-5)
+    assert len(simulation.state.markers)
+    at_once = Simulation(replace(scene, items=[replace(slow, rate=math.inf)]))
+    assert at_once.state.density[3:5, 3:5] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("advection", ["flip", "maccormack"])
+def test_a_force_that_changes_acts_to_second_order(advection):
+    """Gas in an open channel is as fast as ∫ f dt, by the midpoint rule."""
+    errors = []
+    for steps in (8, 16):
+        scene = Scene(
+            size=(1, 0.25, 0.125), cells=8, gravity=(0, 0, 0), open_sides={"-x", "+x"},
+            method=Method(advection=advection),
+            items=[
+                Smoke(Box((0, 0, 0), (1, 1, 1))),
+                Force(lambda points, t: np.tile((2 * math.cos(3 * t), 0, 0), (len(points), 1))),
+            ],
+        )  # fmt: skip
+        simulation = Simulation(scene)
+        for _ in range(steps):
+            simulation.step(dt=0.8 / steps)
+        errors.append(np.abs(simulation.state.velocity.x - 2 / 3 * math.sin(2.4)).max())
+    assert errors[1] < 0.27 * errors[0] < 2e-3
 
 
 def test_wind_blows_through():

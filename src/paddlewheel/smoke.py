@@ -53,14 +53,14 @@ class SmokeStepper(Fluid):
 
     def check(self) -> None:
         """Refuse what cannot start."""
-        self.emitters.check(open_cells(self.boundary(0.0, self.bodies.start()).phi))
+        self.emitters.check(open_cells(self.boundary(0.0, self.bodies.start()).phi), self.solids.moving)
 
     def start(self) -> State:
         """The state at time zero: smoke in its shapes, and gas that moves as they say, if solids let it."""
         grid, bodies = self.grid, self.bodies.start()
         boundary = self.boundary(0.0, bodies)
         open, outside = open_cells(boundary.phi), self.outside_solids(0.0, bodies)
-        self.emitters.check(open)
+        self.emitters.check(open, self.solids.moving)
         smoke, heat = (np.zeros(grid.shape, np.float32) for _ in range(2))
         velocity = grid.zeros_faces()
         self.emitters.onto_cells(smoke, heat, open)
@@ -111,7 +111,7 @@ class SmokeStepper(Fluid):
         brought = self.carrier.carry(step, flow, particles, shift, clock)
 
         given = self._given(brought.velocity, state.ahead, boundary, dt)
-        velocity = self._forced(given, brought, boundary, open, now, dt)
+        velocity = self._forced(given, brought, boundary, open, now - 0.5 * dt, dt)  # forces as in the middle of it
         pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
