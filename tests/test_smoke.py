@@ -6,8 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from paddlewheel import Box, Force, Inflow, Liquid, Method, RigidBody, Scene, Simulation, Smoke, Solid, Sphere, State
+from paddlewheel import (
+    Box,
+    Force,
+    Inflow,
+    Liquid,
+    Method,
+    RigidBody,
+    Scene,
+    Simulation,
+    Smoke,
+    Solid,
+    Sphere,
+    State,
+    types,
+)
 from paddlewheel.grid.cells import open_cells
+from paddlewheel.run import check
 from paddlewheel.scene import SMOKE_ADVECTION
 from paddlewheel.solids.pose import Pose
 
@@ -220,6 +235,41 @@ def test_smoke_without_room_is_refused():
             Smoke(Sphere((0.5, 0.5, 0.5), 0.1), density=density)
     with pytest.raises(ValueError, match="rate=0"):
         Smoke(Sphere((0.5, 0.5, 0.5), 0.1), rate=0)
+
+
+@pytest.mark.parametrize("density", [0.0012, 0.12, 12.0])
+def test_a_body_that_leaves_through_an_open_side_is_not_flung_off(density):
+    """What gas lifts has to move gas: between two open sides hardly less than it displaces, so by g at most about."""
+    scene = Scene(
+        size=(1, 1, 1 / 16), cells=16, open_sides={"-y", "+y"}, method=Method(advection="maccormack"),
+        items=[Smoke(Box((0, 0, 0), (1, 0.2, 1))), RigidBody(Sphere((0.5, 0.5, 1 / 32), 0.15), density=density)],
+    )  # fmt: skip
+    simulation = Simulation(scene)
+    for frame in simulation.run(frames=36):
+        assert frame.report.substeps < 10
+        assert abs(frame.state.bodies[0].velocity[1]) < 1.4 * 9.81 * frame.time
+    assert abs(frame.state.bodies[0].position[1] - 0.5) > 1  # it has left
+
+
+def test_gas_does_not_lift_what_it_does_not_push():
+    items = [Smoke(Box((0, 0, 0), (1, 0.2, 1))), RigidBody(Sphere((0.5, 0.7, 0.5), 0.15), density=0.6, one_way=True)]
+    simulation = Simulation(Scene(size=(1, 1, 1), cells=8, items=items))
+    simulation.advance(0.1)
+    assert simulation.state.bodies[0].velocity[1] == pytest.approx(-0.981, rel=1e-6)
+
+
+@pytest.mark.parametrize(("advection", "bytes_per_cell"), [("maccormack", 400), ("flip", 1000), ("apic", 1600)])
+def test_particles_that_do_not_fit_memory_are_refused(advection, bytes_per_cell, monkeypatch):
+    """Before they are made; a solid leaves less to them."""
+    scene = replace(plume(advection), items=[Smoke(Box((0, 0, 0), (1, 1, 1)))], size=(1, 1, 1), cells=16)
+    filled = replace(scene, items=[*scene.items, Solid(Box((0, 0, 0), (1, 0.5, 1)))])
+    monkeypatch.setattr(types, "available_memory", lambda: 16**3 * bytes_per_cell)
+    check(scene)
+    monkeypatch.setattr(types, "available_memory", lambda: 16**3 * bytes_per_cell * 3 // 4)
+    if advection != "maccormack":
+        check(filled)
+    with pytest.raises(ValueError, match=r"16 × 16 × 16 cells need .* bytes"):
+        check(scene)
 
 
 @schemes

@@ -363,6 +363,11 @@ class Scene:
         count = self.method.particles_per_cell
         return 2 if count is None else round(count ** (1 / self._dimensions))
 
+    @property
+    def bytes_per_particle(self) -> int:
+        """Position and velocity of a particle, the gradient of APIC, and the smoke it carries."""
+        return 24 + 36 * (self.method.advection == "apic") + 8 * self.has_smoke
+
     def _check_fluid(self) -> None:
         """Fill in what depends on the fluid, and refuse what does not go together."""
         if self.density is None:

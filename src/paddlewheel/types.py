@@ -340,9 +340,10 @@ class StepReport(NamedTuple):
     smoke: float = 0.0
 
 
-def check_memory(grid: Grid) -> None:
-    """Refuse a grid on which a step needs more memory than there is."""
-    needed, available = math.prod(grid.shape) * BYTES_PER_CELL, available_memory()
+def check_memory(grid: Grid, needed: int | None = None) -> None:
+    """Refuse a grid on which a step needs more memory than there is: so many bytes, or BYTES_PER_CELL."""
+    needed = math.prod(grid.shape) * BYTES_PER_CELL if needed is None else needed
+    available = available_memory()
     if available is not None and needed > available:
         nx, ny, nz = grid.shape
         raise ValueError(
