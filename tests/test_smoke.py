@@ -237,6 +237,34 @@ def test_smoke_without_room_is_refused():
         Smoke(Sphere((0.5, 0.5, 0.5), 0.1), rate=0)
 
 
+def heavy_ball(height, **ball):
+    """A ball of stone in air, in a plane."""
+    body = RigidBody(Sphere((0.5, height, 1 / 48), 0.1), density=2000.0, **ball)
+    items = [Smoke(Box((0, 0, 0), (1, 0.2, 1))), body]
+    return Scene(size=(1, 1, 1 / 24), cells=24, method=Method(advection="maccormack"), items=items)
+
+
+def test_a_heavy_ball_falls_as_far_as_it_should_whatever_the_step():
+    """y = ½ g t² to second order: the way of a step is that of its middle, but for the first one."""
+    errors = []
+    for steps in (6, 12):
+        simulation = Simulation(heavy_ball(0.8))
+        for _ in range(steps):
+            simulation.step(dt=0.3 / steps)
+        errors.append(abs(0.8 - simulation.state.bodies[0].position[1] - 0.5 * 9.81 * 0.3**2))
+    assert errors[1] < errors[0] / 3
+    assert errors[1] < 0.01 * 0.5 * 9.81 * 0.3**2
+
+
+def test_an_elastic_ball_in_gas_comes_up_again():
+    """Air takes little of a stone's energy."""
+    heights = [
+        frame.state.bodies[0].position[1] for frame in Simulation(heavy_ball(0.7, restitution=1.0)).run(frames=34)
+    ]
+    assert min(heights[:12]) < 0.3
+    assert max(heights[12:]) == pytest.approx(0.7, abs=0.02)
+
+
 @pytest.mark.parametrize("density", [0.0012, 0.12, 12.0])
 def test_a_body_that_leaves_through_an_open_side_is_not_flung_off(density):
     """What gas lifts has to move gas: between two open sides hardly less than it displaces, so by g at most about."""

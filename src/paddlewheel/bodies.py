@@ -111,6 +111,8 @@ class Bodies:
         free = known.get("free", np.zeros(len(bodies), np.bool_))
         # theirs is the velocity at the start of the step: this takes it to the middle of it
         lead = 0.5 * free[:, None] * pull
+        if "acceleration" in known:
+            lead[:, :3] = 0.5 * dt * known["acceleration"]
         if liquid is not None:
             lead[:, :3] += self._braked(bodies, velocities(bodies) + lead, free, liquid, dt)
         V = velocities(bodies) + lead
@@ -220,11 +222,21 @@ class Bodies:
         """The bodies after gravity and the scene's forces, at their centres, acted for dt [s]."""
         return with_velocities(bodies, velocities(bodies) + self._pull(bodies, time, dt))
 
-    def free(self, pulled, after, dt: float) -> dict[str, np.ndarray]:
+    def free(self, pulled, after, dt: float, most: float = _FREE) -> dict[str, np.ndarray]:
         """Which bodies fall freely, for `moved` to know: neither pressure, nor contact, nor a hinge changed what forces
-        did in dt [s]."""
+        did in dt [s], by more than this part of gravity."""
         change = np.abs(velocities(after) - velocities(pulled)).max(axis=1, initial=0.0)
-        return {"free": ~self._hinged & (change <= _FREE * dt * np.linalg.norm(self.scene.gravity))}
+        return {"free": ~self._hinged & (change <= most * dt * np.linalg.norm(self.scene.gravity))}
+
+    def acceleration(self, before, after, dt: float, held) -> dict[str, np.ndarray]:
+        """What forces, pressure and contact did to bodies in dt [s], (n, 3) [m/s²], for `moved` to know.
+
+        It is zero for those on hinges and those `held` by a hand: what swings would be braked by going ahead.
+        """
+        gained = (velocities(after) - velocities(before))[:, :3] / dt
+        gained[self._hinged] = 0.0
+        gained[held] = 0.0
+        return {"acceleration": gained}
 
     def let_go(self, bodies, boundary: Boundary, liquid: np.ndarray, grid: Grid, held) -> dict[str, np.ndarray]:
         """Which bodies begin to fall freely at time zero, as `free` says later: no liquid (a mask of cells) is beside

@@ -36,6 +36,7 @@ from paddlewheel.physics.vorticity import confined
 from paddlewheel.scene import Scene
 from paddlewheel.types import Boundary, Faces, State, StepReport, check_memory
 
+FREE = 0.5  # part of gravity up to which gas may hold a body back, for that to bounce as what falls freely
 BYTES_PER_CELL = 350  # a step needs besides particles: measured 331–381 at 64³ and 96³
 _COPIES = 2  # of the particles: with these 862 by FLIP, 1438 by APIC; measured 817–903 and 1393–1434
 
@@ -118,12 +119,15 @@ class SmokeStepper(Fluid):
         pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
-        projection, solves, bodies, boundary, rest = self.projected(
-            self._window, velocity, self._everywhere, boundary, pulled, now, dt, start=pressure,
-            holds=self.hands.at(now, dt), known=state.contacts,
+        holds = self.hands.at(now, dt)
+        projection, solves, after, boundary, rest = self.projected(
+            self._window, velocity, self._everywhere, boundary, pulled, now, dt,
+            start=pressure, holds=holds, known=state.contacts,
         )  # fmt: skip
         if bodies:
-            contacts |= rest | self.bodies.free(pulled, bodies, dt)
+            contacts |= rest | self.bodies.free(pulled, after, dt, FREE)
+            contacts |= self.bodies.acceleration(bodies, after, dt, [hold.body for hold in holds])
+        bodies = after
         clock.stop("pressure")
 
         opened = self.sources.opened(boundary, self._window)
