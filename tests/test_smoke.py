@@ -355,6 +355,25 @@ def test_wind_blows_through():
     assert simulation.state.density[-1, 5:6].min() > 0.8
 
 
+@schemes
+@pytest.mark.parametrize("blown", [False, True], ids=["by an open side", "by an inflow"])
+def test_what_comes_in_and_leaves_is_told(advection, blown):
+    """Velocity × area × time, at one side and at the other, of which half is closed by a solid."""
+    h = 1 / 16
+    wind = Inflow(Box((-1, -1, -1), (2 * h, 2, 2)), velocity=(2, 0, 0))
+    scene = Scene(
+        size=(1, 0.5, h), cells=16, open_sides={"+x"} if blown else {"-x", "+x"}, gravity=(0, 0, 0),
+        method=Method(advection=advection),
+        items=[
+            Smoke(Box((0, 0.25, 0), (1, 0.5, 1)), velocity=(2, 0, 0)), Solid(Box((0, 0, 0), (1, 0.25, 1))),
+            *[wind] * blown,
+        ],
+    )  # fmt: skip
+    report = Simulation(scene).advance(0.25)
+    assert report.outflow == pytest.approx(2 * 0.25 * 0.25 * h, rel=0.01)
+    assert report.inflow == pytest.approx(report.outflow, rel=1e-4)
+
+
 @pytest.mark.parametrize("advection", ["semi-lagrangian", "maccormack"])
 def test_the_grid_carries_velocity_along_tilted_walls_without_running_away(advection):
     """Many faces that an oblique plate cuts have their centre in it; whatever they are given must not grow."""

@@ -319,7 +319,7 @@ class StepReport(NamedTuple):
     divergence      largest, over cells of fluid, weighted by the open part of their faces [1/s]
     volume          [m³] of the liquid's level set outside solids, or of the gas that smoke is in
     kinetic_energy  [J]
-    inflow          [m³] that sources gave
+    inflow          [m³] that sources gave; of gas, also what came in through open sides
     outflow         [m³] that was drained or left through open sides
     warnings        what the user should know
     solves          how each linear solve went
