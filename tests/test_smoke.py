@@ -355,6 +355,27 @@ def test_wind_blows_through():
     assert simulation.state.density[-1, 5:6].min() > 0.8
 
 
+@pytest.mark.parametrize("cells_a_step", [0.5, 2.3, 2.9])
+def test_particles_lie_evenly_in_wind_and_go_as_fast_as_it(cells_a_step):
+    """In a channel of four cells: what comes in or is spread to and fro moves all that is downstream of it."""
+    h = 1 / 32
+    scene = Scene(
+        size=(3, 4 * h, h), cells=96, open_sides={"-x", "+x"}, gravity=(0, 0, 0),
+        items=[
+            Smoke(Box((-1, -1, -1), (4, 1, 1)), density=0.0, velocity=(1, 0, 0)),
+            Smoke(Box((0.3, -1, -1), (0.5, 1, 1))),
+        ],
+    )  # fmt: skip
+    simulation = Simulation(scene)
+    for _ in range(round(1.6 / (cells_a_step * h))):
+        simulation.step(cells_a_step * h)
+    particles = simulation.state.particles
+    counts = np.histogram(particles.position[:, 0], bins=12, range=(0.0, 3.0))[0] / (8 * 4 * 4)
+    assert counts[3:-1] == pytest.approx(1.0, abs=0.03)  # behind where they come in
+    smoky = particles.position[particles.smoke[:, 0] > 0, 0]
+    assert smoky.mean() - 0.4 == pytest.approx(simulation.time, abs=0.75 * h)
+
+
 @schemes
 def test_wind_along_a_wall_between_open_sides_stays_as_it_is(advection):
     """The wall covers a part of both sides, where the gas still slips along it."""

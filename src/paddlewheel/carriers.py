@@ -125,12 +125,11 @@ class ByParticles:
         return particles
 
     def carry(self, step: Step, flow: Faces, particles: Particles, shift: Faces, clock: Clock) -> Brought:
-        """Velocity and smoke at the end of a step in a flow, with what the sources gave. Uses up the shift."""
+        """Velocity and smoke at the end of a step in a flow, with what the sources gave."""
         fluid, scene, grid, dt = self.fluid, self.fluid.scene, self.fluid.grid, step.dt
-        for u, way in zip(flow, shift, strict=True):
-            way *= np.float32(1 / dt)
-            way += u
-        stuck = moved(fluid, step, particles.position, shift)
+        # first to where they lie evenly: a shift is known where they are, and not on their way
+        move(grid, particles.position, shift, step.before, 1.0, open_sides=scene.open_sides, stages=1)
+        stuck = moved(fluid, step, particles.position, flow)
         particles, *_, warnings = fluid.exchanged(particles, step.boundary, step.bodies, step.end, dt, step.number)
         clock.stop("move")
         particles, first = sorted_by_cell(grid, particles)
