@@ -1,12 +1,28 @@
 """Smoke in motion: what must hold of every step, whatever carries it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from paddlewheel import Box, Inflow, Liquid, Method, RigidBody, Scene, Simulation, Smoke, Solid, Sphere, State
+from paddlewheel import (
+    Box,
+    Force,
+    Inflow,
+    Liquid,
+    Method,
+    RigidBody,
+    Scene,
+    Simulation,
+    Smoke,
+    Solid,
+    Sphere,
+    State,
+    types,
+)
 from paddlewheel.grid.cells import open_cells
+from paddlewheel.run import check
 from paddlewheel.scene import SMOKE_ADVECTION
 from paddlewheel.solids.pose import Pose
 
@@ -185,6 +201,11 @@ BAD = {
     "liquid and smoke": (dict(items=[Liquid(SMOKE.shape), SMOKE]), "not for gas"),
     "separation": (dict(method=Method(wall_separation=True)), "wall_separation"),
     "negative cooling": (dict(cooling=-1.0), "cooling=-1.0"),
+    "vorticity without smoke": (dict(items=[Liquid(SMOKE.shape)], vorticity=2.0), "vorticity=2.0 acts on smoke only"),
+    "function below zero": (
+        dict(items=[Smoke(Box((0, 0, 0), (1, 1, 1)), density=lambda points: -points[:, 1])]),
+        r"items\[0\] Smoke\(Box\): density at \(.*\) m is -",
+    ),
     "buoyancy of one number": (dict(buoyancy=1.0), "buoyancy=1.0"),
     "centroids for the grid": (
         dict(method=Method(advection="maccormack", interpolation="open-centroid")), "open-centroid",
@@ -203,12 +224,119 @@ def test_smoke_without_room_is_refused():
     scene = Scene(
         size=(1, 1, 1), cells=8, items=[Smoke(Sphere((0.5, 0.5, 0.5), 0.1)), Solid(Sphere((0.5, 0.5, 0.5), 0.3))]
     )
-    with pytest.raises(ValueError, match=r"items\[0\] Smoke\(Sphere\): there is no room"):
-        Simulation(scene)
-    with pytest.raises(ValueError, match="density=-1"):
-        Smoke(Sphere((0.5, 0.5, 0.5), 0.1), density=-1)
+    source = replace(scene.items[0], rate=1.0)
+    for smoke in (scene.items[0], source):
+        with pytest.raises(ValueError, match=r"items\[0\] Smoke\(Sphere\): there is no room"):
+            Simulation(replace(scene, items=[smoke, scene.items[1]]))
+    away = Solid(scene.items[1].shape.moved((-0.5,) * 3), motion=lambda t: Pose((0.5 + t, 0.5, 0.5), (1, 0, 0, 0)))
+    Simulation(replace(scene, items=[source, away]))  # it may come to have room
+    for density in (-1, "1", math.nan):
+        with pytest.raises(ValueError, match=f"density={density!r}"):
+            Smoke(Sphere((0.5, 0.5, 0.5), 0.1), density=density)
     with pytest.raises(ValueError, match="rate=0"):
         Smoke(Sphere((0.5, 0.5, 0.5), 0.1), rate=0)
+
+
+def heavy_ball(height, **ball):
+    """A ball of stone in air, in a plane."""
+    body = RigidBody(Sphere((0.5, height, 1 / 48), 0.1), density=2000.0, **ball)
+    items = [Smoke(Box((0, 0, 0), (1, 0.2, 1))), body]
+    return Scene(size=(1, 1, 1 / 24), cells=24, method=Method(advection="maccormack"), items=items)
+
+
+def test_a_heavy_ball_falls_as_far_as_it_should_whatever_the_step():
+    """y = ½ g t² to second order: the way of a step is that of its middle, but for the first one."""
+    errors = []
+    for steps in (6, 12):
+        simulation = Simulation(heavy_ball(0.8))
+        for _ in range(steps):
+            simulation.step(dt=0.3 / steps)
+        errors.append(abs(0.8 - simulation.state.bodies[0].position[1] - 0.5 * 9.81 * 0.3**2))
+    assert errors[1] < errors[0] / 3
+    assert errors[1] < 0.01 * 0.5 * 9.81 * 0.3**2
+
+
+def test_an_elastic_ball_in_gas_comes_up_again():
+    """Air takes little of a stone's energy."""
+    heights = [
+        frame.state.bodies[0].position[1] for frame in Simulation(heavy_ball(0.7, restitution=1.0)).run(frames=34)
+    ]
+    assert min(heights[:12]) < 0.3
+    assert max(heights[12:]) == pytest.approx(0.7, abs=0.02)
+
+
+@pytest.mark.parametrize("density", [0.0012, 0.12, 12.0])
+def test_a_body_that_leaves_through_an_open_side_is_not_flung_off(density):
+    """What gas lifts has to move gas: between two open sides hardly less than it displaces, so by g at most about."""
+    scene = Scene(
+        size=(1, 1, 1 / 16), cells=16, open_sides={"-y", "+y"}, method=Method(advection="maccormack"),
+        items=[Smoke(Box((0, 0, 0), (1, 0.2, 1))), RigidBody(Sphere((0.5, 0.5, 1 / 32), 0.15), density=density)],
+    )  # fmt: skip
+    simulation = Simulation(scene)
+    for frame in simulation.run(frames=36):
+        assert frame.report.substeps < 10
+        assert abs(frame.state.bodies[0].velocity[1]) < 1.4 * 9.81 * frame.time
+    assert abs(frame.state.bodies[0].position[1] - 0.5) > 1  # it has left
+
+
+def test_gas_does_not_lift_what_it_does_not_push():
+    items = [Smoke(Box((0, 0, 0), (1, 0.2, 1))), RigidBody(Sphere((0.5, 0.7, 0.5), 0.15), density=0.6, one_way=True)]
+    simulation = Simulation(Scene(size=(1, 1, 1), cells=8, items=items))
+    simulation.advance(0.1)
+    assert simulation.state.bodies[0].velocity[1] == pytest.approx(-0.981, rel=1e-6)
+
+
+@pytest.mark.parametrize(("advection", "bytes_per_cell"), [("maccormack", 400), ("flip", 1000), ("apic", 1600)])
+def test_particles_that_do_not_fit_memory_are_refused(advection, bytes_per_cell, monkeypatch):
+    """Before they are made; a solid leaves less to them."""
+    scene = replace(plume(advection), items=[Smoke(Box((0, 0, 0), (1, 1, 1)))], size=(1, 1, 1), cells=16)
+    filled = replace(scene, items=[*scene.items, Solid(Box((0, 0, 0), (1, 0.5, 1)))])
+    monkeypatch.setattr(types, "available_memory", lambda: 16**3 * bytes_per_cell)
+    check(scene)
+    monkeypatch.setattr(types, "available_memory", lambda: 16**3 * bytes_per_cell * 3 // 4)
+    if advection != "maccormack":
+        check(filled)
+    with pytest.raises(ValueError, match=r"16 × 16 × 16 cells need .* bytes"):
+        check(scene)
+
+
+@schemes
+def test_a_source_begins_with_nothing_and_fills_at_its_rate(advection):
+    """In still gas  q = q_source (1 − exp(−rate t)); only an infinite rate is there at once."""
+    slow = Smoke(Box((0.125, 0.125, 0), (0.875, 0.875, 1)), density=2.0, temperature=30.0, rate=1.5, markers=True)
+    scene = Scene(
+        size=(1, 1, 1 / 8), cells=8, gravity=(0, 0, 0), method=Method(advection=advection), items=[slow],
+    )  # fmt: skip
+    simulation = Simulation(scene)
+    assert not simulation.state.density.any()
+    assert not len(simulation.state.markers)
+    for frame in simulation.run(frames=12):
+        part = 1 - math.exp(-1.5 * frame.time)
+        assert frame.state.density[3:5, 3:5] == pytest.approx(2.0 * part, rel=1e-5)
+        assert frame.state.temperature[3:5, 3:5] == pytest.approx(30.0 * part, rel=1e-5)
+    assert len(simulation.state.markers)
+    at_once = Simulation(replace(scene, items=[replace(slow, rate=math.inf)]))
+    assert at_once.state.density[3:5, 3:5] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("advection", ["flip", "maccormack"])
+def test_a_force_that_changes_acts_to_second_order(advection):
+    """Gas in an open channel is as fast as ∫ f dt, by the midpoint rule."""
+    errors = []
+    for steps in (8, 16):
+        scene = Scene(
+            size=(1, 0.25, 0.125), cells=8, gravity=(0, 0, 0), open_sides={"-x", "+x"},
+            method=Method(advection=advection),
+            items=[
+                Smoke(Box((0, 0, 0), (1, 1, 1))),
+                Force(lambda points, t: np.tile((2 * math.cos(3 * t), 0, 0), (len(points), 1))),
+            ],
+        )  # fmt: skip
+        simulation = Simulation(scene)
+        for _ in range(steps):
+            simulation.step(dt=0.8 / steps)
+        errors.append(np.abs(simulation.state.velocity.x - 2 / 3 * math.sin(2.4)).max())
+    assert errors[1] < 0.27 * errors[0] < 2e-3
 
 
 def test_wind_blows_through():
@@ -225,6 +353,59 @@ def test_wind_blows_through():
     simulation.advance(0.5)
     assert simulation.state.velocity.x[3:] == pytest.approx(2.0, abs=1e-4)
     assert simulation.state.density[-1, 5:6].min() > 0.8
+
+
+@pytest.mark.parametrize("cells_a_step", [0.5, 2.3, 2.9])
+def test_particles_lie_evenly_in_wind_and_go_as_fast_as_it(cells_a_step):
+    """In a channel of four cells: what comes in or is spread to and fro moves all that is downstream of it."""
+    h = 1 / 32
+    scene = Scene(
+        size=(3, 4 * h, h), cells=96, open_sides={"-x", "+x"}, gravity=(0, 0, 0),
+        items=[
+            Smoke(Box((-1, -1, -1), (4, 1, 1)), density=0.0, velocity=(1, 0, 0)),
+            Smoke(Box((0.3, -1, -1), (0.5, 1, 1))),
+        ],
+    )  # fmt: skip
+    simulation = Simulation(scene)
+    for _ in range(round(1.6 / (cells_a_step * h))):
+        simulation.step(cells_a_step * h)
+    particles = simulation.state.particles
+    counts = np.histogram(particles.position[:, 0], bins=12, range=(0.0, 3.0))[0] / (8 * 4 * 4)
+    assert counts[3:-1] == pytest.approx(1.0, abs=0.03)  # behind where they come in
+    smoky = particles.position[particles.smoke[:, 0] > 0, 0]
+    assert smoky.mean() - 0.4 == pytest.approx(simulation.time, abs=0.75 * h)
+
+
+@schemes
+def test_wind_along_a_wall_between_open_sides_stays_as_it_is(advection):
+    """The wall covers a part of both sides, where the gas still slips along it."""
+    h = 1 / 16
+    scene = Scene(
+        size=(1, 0.5, h), cells=16, open_sides={"-x", "+x"}, gravity=(0, 0, 0), method=Method(advection=advection),
+        items=[Smoke(Box((-1, 0, -1), (2, 1, 1)), velocity=(2, 0, 0)), Solid(Box((-1, -1, -1), (2, 0.23, 2)))],
+    )  # fmt: skip
+    simulation = Simulation(scene)
+    simulation.advance(1.0)
+    assert simulation.state.velocity.x[:, 4:] == pytest.approx(2.0, abs=1e-4)
+
+
+@schemes
+@pytest.mark.parametrize("blown", [False, True], ids=["by an open side", "by an inflow"])
+def test_what_comes_in_and_leaves_is_told(advection, blown):
+    """Velocity × area × time, at one side and at the other, of which half is closed by a solid."""
+    h = 1 / 16
+    wind = Inflow(Box((-1, -1, -1), (2 * h, 2, 2)), velocity=(2, 0, 0))
+    scene = Scene(
+        size=(1, 0.5, h), cells=16, open_sides={"+x"} if blown else {"-x", "+x"}, gravity=(0, 0, 0),
+        method=Method(advection=advection),
+        items=[
+            Smoke(Box((0, 0.25, 0), (1, 0.5, 1)), velocity=(2, 0, 0)), Solid(Box((0, 0, 0), (1, 0.25, 1))),
+            *[wind] * blown,
+        ],
+    )  # fmt: skip
+    report = Simulation(scene).advance(0.25)
+    assert report.outflow == pytest.approx(2 * 0.25 * 0.25 * h, rel=2e-3)
+    assert report.inflow == pytest.approx(report.outflow, rel=1e-4)
 
 
 @pytest.mark.parametrize("advection", ["semi-lagrangian", "maccormack"])

@@ -112,6 +112,8 @@ class Bodies:
         free = known.get("free", np.zeros(len(bodies), np.bool_))
         # theirs is the velocity at the start of the step: this takes it to the middle of it
         lead = 0.5 * free[:, None] * pull
+        if "acceleration" in known:
+            lead[:, :3] = 0.5 * dt * known["acceleration"]
         if liquid is not None:
             lead[:, :3] += self._braked(bodies, velocities(bodies) + lead, free, liquid, dt)
         V = velocities(bodies) + lead
@@ -236,11 +238,21 @@ class Bodies:
         """The bodies after gravity and the scene's forces, at their centres, acted for dt [s]."""
         return with_velocities(bodies, velocities(bodies) + self._pull(bodies, time, dt))
 
-    def free(self, pulled, after, dt: float) -> dict[str, np.ndarray]:
+    def free(self, pulled, after, dt: float, most: float = _FREE) -> dict[str, np.ndarray]:
         """Which bodies fall freely, for `moved` to know: neither pressure, nor contact, nor a hinge changed what forces
-        did in dt [s]."""
+        did in dt [s], by more than this part of gravity."""
         change = np.abs(velocities(after) - velocities(pulled)).max(axis=1, initial=0.0)
-        return {"free": ~self._hinged & (change <= _FREE * dt * np.linalg.norm(self.scene.gravity))}
+        return {"free": ~self._hinged & (change <= most * dt * np.linalg.norm(self.scene.gravity))}
+
+    def acceleration(self, before, after, dt: float, held) -> dict[str, np.ndarray]:
+        """What forces, pressure and contact did to bodies in dt [s], (n, 3) [m/s²], for `moved` to know.
+
+        It is zero for those on hinges and those `held` by a hand: what swings would be braked by going ahead.
+        """
+        gained = (velocities(after) - velocities(before))[:, :3] / dt
+        gained[self._hinged] = 0.0
+        gained[held] = 0.0
+        return {"acceleration": gained}
 
     def let_go(self, bodies, boundary: Boundary, liquid: np.ndarray, grid: Grid, held) -> dict[str, np.ndarray]:
         """Which bodies begin to fall freely at time zero, as `free` says later: no liquid (a mask of cells) is beside
@@ -363,9 +375,31 @@ class Bodies:
     def _obstacles(self, time) -> list[Obstacle]:
         return [Obstacle(solid.shape, solid.pose(time, name)) for name, solid in self._solids]
 
-    def _weight(self, item) -> np.ndarray:
-        """Acceleration [m/s²] of gravity; in gas, whose pressure is that without it, less that of what it displaces."""
-        return np.array(self.scene.gravity) * (1 - self.scene.has_smoke * self.scene.density / item.density)
+    def _weight(self, n, body) -> np.ndarray:
+        """Acceleration [m/s²] of gravity on a body.
+
+        In gas, whose pressure is that without it, it is less by the weight of what the body displaces. Gas beyond an
+        open side lifts too, but as no pressure is found there that holds against it, the body has to move as much gas
+        along as it displaces, (s − 1)/(s + 1) g: else one of little weight would be flung off.
+        """
+        gravity, item = np.array(self.scene.gravity), self.items[n]
+        if not self.scene.has_smoke or item.one_way:
+            return gravity
+        s, inside = item.density / self.scene.density, self._part_inside(n, body)
+        return gravity * (inside * (1 - 1 / s) + (1 - inside) * (s - 1) / (s + 1))
+
+    def _part_inside(self, n, body) -> float:
+        """How much of a body has not left through open sides, by the box around it."""
+        size, part = self.scene.grid.size, 1.0
+        near = np.concatenate([body.position, size - body.position]) < self._reach[n]
+        if not any(near[AXES.index(side[1]) + 3 * (side[0] == "+")] for side in self.scene.open_sides):
+            return part
+        low, high = rigid.placed(self._shapes[n], self.masses[n], body).bounds()
+        for a, axis in enumerate(AXES):
+            first = max(low[a], 0.0) if f"-{axis}" in self.scene.open_sides else low[a]
+            last = min(high[a], size[a]) if f"+{axis}" in self.scene.open_sides else high[a]
+            part *= max(last - first, 0.0) / (high[a] - low[a])
+        return part
 
     def _braked(self, bodies, V, free, liquid, dt) -> np.ndarray:
         """What bodies that fall into liquid lack of their velocity [m/s], (n, 3), for the way of this step."""
@@ -385,7 +419,7 @@ class Bodies:
         """What forces add to the velocities in dt, (n, 6)."""
         out = np.zeros((len(bodies), 6))
         for n, (item, mass, body) in enumerate(zip(self.items, self.masses, bodies, strict=True)):
-            g = self._weight(item)
+            g = self._weight(n, body)
             for name, force in self._forces:
                 g = g + values_at(name, force, body.position[None], time)[0]
             F = self._freedom(item, body.position)

@@ -50,7 +50,6 @@ class Brought(NamedTuple):
     smoke, heat   density and temperature [K] at centres
     particles     in the order of their cells; `first` is where those of each cell begin
     stuck         how many are left in a solid
-    inflow, outflow   volumes [m³] that came and went with particles
     """
 
     velocity: Faces
@@ -59,8 +58,6 @@ class Brought(NamedTuple):
     particles: Particles
     first: np.ndarray | None = None
     stuck: int = 0
-    inflow: float = 0.0
-    outflow: float = 0.0
     warnings: tuple[str, ...] = ()
 
 
@@ -128,13 +125,12 @@ class ByParticles:
         return particles
 
     def carry(self, step: Step, flow: Faces, particles: Particles, shift: Faces, clock: Clock) -> Brought:
-        """Velocity and smoke at the end of a step in a flow, with what the sources gave. Uses up the shift."""
+        """Velocity and smoke at the end of a step in a flow, with what the sources gave."""
         fluid, scene, grid, dt = self.fluid, self.fluid.scene, self.fluid.grid, step.dt
-        for u, way in zip(flow, shift, strict=True):
-            way *= np.float32(1 / dt)
-            way += u
-        stuck = moved(fluid, step, particles.position, shift)
-        particles, *exchanged = fluid.exchanged(particles, step.boundary, step.bodies, step.end, dt, step.number)
+        # first to where they lie evenly: a shift is known where they are, and not on their way
+        move(grid, particles.position, shift, step.before, 1.0, open_sides=scene.open_sides, stages=1)
+        stuck = moved(fluid, step, particles.position, flow)
+        particles, *_, warnings = fluid.exchanged(particles, step.boundary, step.bodies, step.end, dt, step.number)
         clock.stop("move")
         particles, first = sorted_by_cell(grid, particles)
         clock.stop("sort")
@@ -146,7 +142,7 @@ class ByParticles:
         smoke, heat = to_cells(grid, particles, first)
         smoke[~step.open] = heat[~step.open] = 0
         clock.stop("smoke")
-        return Brought(velocity, smoke, heat, particles, first, stuck, *exchanged)
+        return Brought(velocity, smoke, heat, particles, first, stuck, tuple(warnings))
 
     def settle(
         self, step: Step, brought: Brought, velocity: Faces, ahead: Faces, projection, known, clock: Clock

@@ -120,7 +120,7 @@ def _checked_names(arguments: list[str]) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="paddlewheel",
-        description="Simulate liquids around solids of any shape.",
+        description="Simulate liquids and smoke around solids of any shape.",
         epilog="""examples:
   paddlewheel gallery                                    what scenes there are
   paddlewheel run dam-break --frames 48                  simulate one: two seconds of it
@@ -177,8 +177,8 @@ def _add_render(commands) -> None:
     parser = commands.add_parser(
         "render",
         help="draw the frames of a run",
-        description="Draw each frame of a run into a file NAME.0001.png: the particles of a 2-D scene, coloured by\n"
-        "their speed, or the surface of a 3-D one.",
+        description="Draw each frame of a run into a file NAME.0001.png: of liquid, the particles of a 2-D scene,\n"
+        "coloured by their speed, or the surface of a 3-D one; smoke as it is lit by a sun.",
         epilog="""examples:
   paddlewheel render out/dam-break --sheet --video
   paddlewheel render out/dam-break --frames 24-48 --out pictures""",
@@ -210,7 +210,7 @@ def _add_first_step(commands) -> None:
     parser = commands.add_parser(
         "first-step",
         help="solve for the first step of a scene and draw it",
-        description="Solve for the first step of a scene and leave a picture of the pressure and of what moves.",
+        description="Solve for the first step of a scene of liquid and draw the pressure and what moves.",
         epilog="""examples:
   paddlewheel first-step still-water --cells 48 --set tilt=45 --set weights=volume""",
     )
@@ -245,15 +245,14 @@ def _add_bench(commands) -> None:
   paddlewheel bench pressure --json pressure.json --plot pressure.png
   paddlewheel bench pressure --cells 64,128 --solver multigrid --tolerance 1e-10""",
     )
-    ladder = ",".join(map(str, benchmark.CELLS))
-    pressure.add_argument("--cells", type=_cells, default=benchmark.CELLS, metavar="N,N,…", help=f"default: {ladder}")
+    _add_ladder(pressure, "--cells", benchmark.CELLS, "along each side of the cube")
     pressure.add_argument("--tolerance", type=float, default=1e-6, help="of the solve (default: %(default)g)")
     pressure.add_argument(
         "--solver",
         choices=SOLVERS,
         help=f"only this one, on every grid (default: both, MIC(0) up to {benchmark.MOST_MIC} cells)",
     )
-    pressure.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    _add_json(pressure)
     pressure.add_argument("--plot", type=Path, metavar="FILE", help="draw time and iterations against unknowns there")
     pressure.set_defaults(command=bench.pressure)
 
@@ -267,7 +266,7 @@ def _add_bench(commands) -> None:
         help="the first use after an install, and the next process",
         description="Time a process that has to compile every kernel of a 32³ projection, and the one after it.",
     )
-    start.add_argument("--json", type=Path, metavar="FILE", help="write both times there")
+    _add_json(start)
     start.set_defaults(command=bench.startup)
 
 
@@ -291,14 +290,8 @@ def _add_liquid(kinds) -> None:
     parser.add_argument(
         "--cells", type=_cells, metavar="N,N,…", help=f"along each side of the cube (default: {ladders})"
     )
-    parser.add_argument(
-        "--steps",
-        type=int,
-        default=benchmark.STEPS,
-        metavar="N",
-        help=f"that are timed, after {benchmark.WARM_STEPS} that are not (default: %(default)d)",
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    _add_count(parser, "--steps", benchmark.STEPS, f"that are timed, after {benchmark.WARM_STEPS} that are not")
+    _add_json(parser)
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw time, stages and memory against the grid there")
     parser.set_defaults(command=bench.liquid)
 
@@ -314,22 +307,9 @@ def _add_bodies(kinds) -> None:
   paddlewheel bench bodies --json bodies.json
   paddlewheel bench bodies --cells 32                    a small cube only: seconds""",
     )
-    plane, room = (",".join(map(str, cells)) for cells in (benchmark.PLANE_CELLS, benchmark.ROOM_CELLS))
-    parser.add_argument(
-        "--plane",
-        type=_cells,
-        default=benchmark.PLANE_CELLS,
-        metavar="N,N,…",
-        help=f"cells along each side of the plane (default: {plane})",
-    )
-    parser.add_argument(
-        "--cells",
-        type=_cells,
-        default=benchmark.ROOM_CELLS,
-        metavar="N,N,…",
-        help=f"along each side of the cube (default: {room})",
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    _add_ladder(parser, "--plane", benchmark.PLANE_CELLS, "cells along each side of the plane")
+    _add_ladder(parser, "--cells", benchmark.ROOM_CELLS, "along each side of the cube")
+    _add_json(parser)
     parser.set_defaults(command=bench.bodies)
 
 
@@ -344,17 +324,9 @@ def _add_walls(kinds) -> None:
   paddlewheel bench walls --json walls.json
   paddlewheel bench walls --cells 64 --steps 20          the smaller grid only: seconds""",
     )
-    parser.add_argument(
-        "--cells",
-        type=_cells,
-        default=benchmark.WALL_CELLS,
-        metavar="N,N,…",
-        help=f"along each side of the cube (default: {','.join(map(str, benchmark.WALL_CELLS))})",
-    )
-    parser.add_argument(
-        "--steps", type=int, default=benchmark.WALL_STEPS, metavar="N", help="that are timed (default: %(default)d)"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    _add_ladder(parser, "--cells", benchmark.WALL_CELLS, "along each side of the cube")
+    _add_count(parser, "--steps", benchmark.WALL_STEPS, "that are timed")
+    _add_json(parser)
     parser.set_defaults(command=bench.walls)
 
 
@@ -369,16 +341,21 @@ def _add_smoke(kinds) -> None:
   paddlewheel bench smoke --json smoke.json
   paddlewheel bench smoke --paddle 40 --plume 24         small grids only: seconds""",
     )
-    for name, cells, along in (
-        ("--paddle", benchmark.PADDLE_CELLS, "the box's longest side"),
-        ("--plume", benchmark.PLUME_CELLS, "the room's width"),
-    ):
-        default = ",".join(map(str, cells))
-        parser.add_argument(
-            name, type=_cells, default=cells, metavar="N,N,…", help=f"cells along {along} (default: {default})"
-        )
-    parser.add_argument(
-        "--frames", type=int, default=benchmark.FRAMES, metavar="N", help="that are timed (default: %(default)d)"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    _add_ladder(parser, "--paddle", benchmark.PADDLE_CELLS, "cells along the box's longest side")
+    _add_ladder(parser, "--plume", benchmark.PLUME_CELLS, "cells along the room's width")
+    _add_count(parser, "--frames", benchmark.FRAMES, "that are timed")
+    _add_json(parser)
     parser.set_defaults(command=bench.smoke)
+
+
+def _add_ladder(parser, name: str, cells, what: str) -> None:
+    default = ",".join(map(str, cells))
+    parser.add_argument(name, type=_cells, default=cells, metavar="N,N,…", help=f"{what} (default: {default})")
+
+
+def _add_count(parser, name: str, count: int, what: str) -> None:
+    parser.add_argument(name, type=int, default=count, metavar="N", help=f"{what} (default: %(default)d)")
+
+
+def _add_json(parser) -> None:
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")

@@ -43,10 +43,11 @@ class Emitters:
             (self._thickness(item.shape) for _, item in self._items if item.rate is not None), default=math.inf
         )
 
-    def check(self, open: np.ndarray) -> None:
-        """Refuse smoke that has no room at the start, among the cells that are open, bool."""
+    def check(self, open: np.ndarray, moving: bool) -> None:
+        """Refuse smoke that has no room among the cells that are open at the start, bool; solids that are moving may
+        give it to a source later."""
         for (name, item), cells in zip(self._items, self._cells, strict=True):
-            room = cells.share[open[cells.at]] if item.rate is None else cells.share  # a solid may go away
+            room = cells.share if item.rate is not None and moving else cells.share[open[cells.at]]
             if not room.any():
                 raise ValueError(f"{name}: there is no room for any smoke: it is too thin, or in a solid")
 
@@ -99,9 +100,9 @@ class Emitters:
         return np.concatenate(found)
 
     def _acting(self, dt) -> list[tuple[int, float]]:
-        """The items that give something and their rates [1/s]: at the start all, at once; later the sources."""
+        """The items that give something and their rates [1/s]: at the start what is there then, later the sources."""
         if dt is None:
-            return [(index, math.inf) for index in range(len(self._items))]
+            return [(index, math.inf) for index, (_, item) in enumerate(self._items) if item.rate in (None, math.inf)]
         return [(index, item.rate) for index, (_, item) in enumerate(self._items) if item.rate is not None]
 
     def _thickness(self, shape) -> float:

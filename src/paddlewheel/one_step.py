@@ -39,6 +39,8 @@ class FirstStep(NamedTuple):
 
 def first_step(scene: Scene, dt: float | None = None) -> FirstStep:
     """Let gravity act for dt [s], one frame if not given, and project."""
+    if scene.has_smoke:
+        raise ValueError("the scene has Smoke: one step alone is done for liquid only, run a Simulation")
     if not any(isinstance(item, Liquid) for item in scene.items):
         raise ValueError("the scene has no Liquid: there is nothing to solve for")
     if Friction(scene).acts:

@@ -252,8 +252,8 @@ class Smoke:
     density       of the smoke, a number or f(points (n, 3)) -> (n,)
     temperature   [K] above that of the surroundings, likewise
     velocity      [m/s] of the gas there, three numbers or f(points (n, 3)) -> (n, 3); None leaves it as it is
-    rate          [1/s] at which a source brings what is in the shape to these values, math.inf for always at once;
-                  None is no source: they are those at the start
+    rate          [1/s] at which a source brings what is in the shape to these values, from nothing at the start;
+                  math.inf for always at once. None is no source: they are those at the start
     markers       whether points are set out in it that go with the flow, to be seen
     """
 
@@ -372,6 +372,11 @@ class Scene:
         count = self.method.particles_per_cell
         return 2 if count is None else round(count ** (1 / self._dimensions))
 
+    @property
+    def bytes_per_particle(self) -> int:
+        """Position and velocity of a particle, the gradient of APIC, and the smoke it carries."""
+        return 24 + 36 * (self.method.advection == "apic") + 8 * self.has_smoke
+
     def _check_fluid(self) -> None:
         """Fill in what depends on the fluid, and refuse what does not go together."""
         if self.density is None:
@@ -382,6 +387,11 @@ class Scene:
             if argument.number("Scene", name, getattr(self, name)) < 0:
                 raise ValueError(f"Scene: {name}={getattr(self, name)!r}, expected at least 0")
         if not self.has_smoke:
+            for name in ("vorticity", "cooling", "dissipation"):
+                if getattr(self, name):
+                    raise ValueError(
+                        f"Scene: {name}={getattr(self, name)!r} acts on smoke only, and the scene has none"
+                    )
             if self.method.advection not in ADVECTION:
                 raise ValueError(
                     f"Method: advection={self.method.advection!r} carries smoke only, and the scene has none; expected "
@@ -439,8 +449,20 @@ def smoke_at(name: str, item: Smoke, points: np.ndarray) -> np.ndarray:
         value = getattr(item, what)
         if callable(value):
             value = argument.evaluated(name, what, value, points, within=item.shape)
+            if what == "density":
+                _check_not_negative(name, item.shape, points, value)
         out[:, column] = value
     return out
+
+
+def _check_not_negative(name, shape, points, density) -> None:
+    """Refuse a density below zero in its shape."""
+    wrong = density < 0
+    if wrong.any():
+        wrong &= shape.distance(points) < 0
+    if wrong.any():
+        at = np.argmax(wrong)
+        raise ValueError(f"{name}: density at {argument.short(points[at])} m is {density[at]}, expected at least 0")
 
 
 def values_at(name: str, item: Force | SurfacePressure, points: np.ndarray, time: float) -> np.ndarray:

@@ -34,7 +34,11 @@ from paddlewheel.physics.pressure import Projection
 from paddlewheel.physics.surface import FAR
 from paddlewheel.physics.vorticity import confined
 from paddlewheel.scene import Scene
-from paddlewheel.types import Boundary, Faces, State, StepReport
+from paddlewheel.types import AXES, Boundary, Faces, State, StepReport, check_memory
+
+FREE = 0.5  # part of gravity up to which gas may hold a body back, for that to bounce as what falls freely
+BYTES_PER_CELL = 350  # a step needs besides particles: measured 331–381 at 64³ and 96³
+_COPIES = 2  # of the particles: with these 862 by FLIP, 1438 by APIC; measured 817–903 and 1393–1434
 
 
 class SmokeStepper(Fluid):
@@ -53,14 +57,14 @@ class SmokeStepper(Fluid):
 
     def check(self) -> None:
         """Refuse what cannot start."""
-        self.emitters.check(open_cells(self.boundary(0.0, self.bodies.start()).phi))
+        self._refuse(open_cells(self.boundary(0.0, self.bodies.start()).phi))
 
     def start(self) -> State:
         """The state at time zero: smoke in its shapes, and gas that moves as they say, if solids let it."""
         grid, bodies = self.grid, self.bodies.start()
         boundary = self.boundary(0.0, bodies)
         open, outside = open_cells(boundary.phi), self.outside_solids(0.0, bodies)
-        self.emitters.check(open)
+        self._refuse(open)
         smoke, heat = (np.zeros(grid.shape, np.float32) for _ in range(2))
         velocity = grid.zeros_faces()
         self.emitters.onto_cells(smoke, heat, open)
@@ -111,20 +115,24 @@ class SmokeStepper(Fluid):
         brought = self.carrier.carry(step, flow, particles, shift, clock)
 
         given = self._given(brought.velocity, state.ahead, boundary, dt)
-        velocity = self._forced(given, brought, boundary, open, now, dt)
+        velocity = self._forced(given, brought, boundary, open, now - 0.5 * dt, dt)  # forces as in the middle of it
         pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
-        projection, solves, bodies, boundary, rest = self.projected(
-            self._window, velocity, self._everywhere, boundary, pulled, now, dt, start=pressure,
-            holds=self.hands.at(now, dt), known=state.contacts,
+        holds = self.hands.at(now, dt)
+        projection, solves, after, boundary, rest = self.projected(
+            self._window, velocity, self._everywhere, boundary, pulled, now, dt,
+            start=pressure, holds=holds, known=state.contacts,
         )  # fmt: skip
         if bodies:
-            contacts |= rest | self.bodies.free(pulled, bodies, dt)
+            contacts |= rest | self.bodies.free(pulled, after, dt, FREE)
+            contacts |= self.bodies.acceleration(bodies, after, dt, [hold.body for hold in holds])
+        bodies = after
         clock.stop("pressure")
 
         opened = self.sources.opened(boundary, self._window)
         worst, energy = audit(grid, projection.velocity, self._everywhere, opened, self.scene.density)
+        inflow, outflow = self._exchanged(projection.velocity, boundary, dt)
         warnings = [*brought.warnings, *self.warnings(stuck + brought.stuck, projection)]
         clock.stop("report")
 
@@ -136,7 +144,7 @@ class SmokeStepper(Fluid):
         particles, shift, spread = self.carrier.settle(step, brought, velocity, ahead, projection, known, clock)
         new = self.emitters.markers(number, self.outside_solids(now, bodies), dt)
         report = StepReport(
-            dt, 1, worst, float(volume.sum(dtype=np.float64)) * grid.h**3, energy, brought.inflow, brought.outflow,
+            dt, 1, worst, float(volume.sum(dtype=np.float64)) * grid.h**3, energy, inflow, outflow,
             warnings, solves + spread, clock.seconds, self.carrier.amount(brought, particles, volume),
         )  # fmt: skip
         state = State(
@@ -156,6 +164,12 @@ class SmokeStepper(Fluid):
         projection = self._kept.again(opened, velocity, dt, rest.get("start"))
         return Coupling(projection, [projection.info], (), boundary, {})
 
+    def _refuse(self, open) -> None:
+        """Raise a ValueError if smoke has no room among the open cells, or what carries it none in memory."""
+        self.emitters.check(open, self.solids.moving)
+        by_particles = self.scene.method.surface == "particles"
+        check_memory(self.grid, memory_of_gas(self.scene, self.per_cell * np.count_nonzero(open) * by_particles))
+
     def _boundaries(self, state, bodies, now) -> tuple[Boundary, Boundary]:
         """The solids at the time of a state, which the last step may know, and those at the end of this one."""
         before = self._last[1] if self._last is not None and self._last[0] == state.time else None
@@ -169,6 +183,17 @@ class SmokeStepper(Fluid):
         if not self.scene.open_sides or not len(position):
             return position
         return position[((position >= 0) & (position <= np.array(self.grid.size, np.float32))).all(axis=1)]
+
+    def _exchanged(self, velocity, boundary, dt) -> tuple[float, float]:
+        """The volumes of gas [m³] that came in and that left in dt [s]: what sources give leaves by open sides."""
+        flows = [np.zeros(0)]
+        for side in self.scene.open_sides:
+            a, end, out = AXES.index(side[1]), *((0, -1) if side[0] == "-" else (-1, 1))
+            u, w = (np.moveaxis(field[a], a, 0)[end].astype(float) for field in (velocity, boundary.open))
+            flows.append((out * w * u).ravel())
+        flow = np.concatenate(flows) * self.grid.h**2 * dt
+        came, left = float(-flow.sum(where=flow < 0)), float(flow.sum(where=flow > 0))
+        return max(came, left) if self.sources.giving else came, left
 
     def _given(self, carried, ahead, boundary, dt) -> Faces:
         """What was carried, without what it was ahead, and after sources gave their velocity for dt."""
@@ -194,6 +219,11 @@ class SmokeStepper(Fluid):
             open = open_cells(boundary.phi)
             self._room = boundary.phi, open, np.where(open, open_volumes(boundary.phi), np.float32(0))
         return self._room[1:]
+
+
+def memory_of_gas(scene: Scene, particles: int) -> int:
+    """Bytes that a step needs, with so many particles in the scene."""
+    return math.prod(scene.grid.shape) * BYTES_PER_CELL + _COPIES * particles * scene.bytes_per_particle
 
 
 def _largest(field) -> float:

@@ -319,7 +319,7 @@ class StepReport(NamedTuple):
     divergence      largest, over cells of fluid, weighted by the open part of their faces [1/s]
     volume          [m³] of the liquid's level set outside solids, or of the gas that smoke is in
     kinetic_energy  [J]
-    inflow          [m³] that sources gave
+    inflow          [m³] that sources gave; of gas, also what came in through open sides
     outflow         [m³] that was drained or left through open sides
     warnings        what the user should know
     solves          how each linear solve went
@@ -340,9 +340,10 @@ class StepReport(NamedTuple):
     smoke: float = 0.0
 
 
-def check_memory(grid: Grid) -> None:
-    """Refuse a grid on which a step needs more memory than there is."""
-    needed, available = math.prod(grid.shape) * BYTES_PER_CELL, available_memory()
+def check_memory(grid: Grid, needed: int | None = None) -> None:
+    """Refuse a grid on which a step needs more memory than there is: so many bytes, or BYTES_PER_CELL."""
+    needed = math.prod(grid.shape) * BYTES_PER_CELL if needed is None else needed
+    available = available_memory()
     if available is not None and needed > available:
         nx, ny, nz = grid.shape
         raise ValueError(

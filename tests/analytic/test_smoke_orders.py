@@ -57,10 +57,10 @@ def turned_box_error(cells, advection, degrees=17.0, weights="area", seconds=0.6
 
 @pytest.mark.parametrize(
     ("advection", "least", "finest"),
-    [("semi-lagrangian", 0.95, 0.03), ("maccormack", 1.9, 1e-3), ("flip", 1.2, 0.007), ("apic", 1.2, 0.003)],
+    [("semi-lagrangian", 0.95, 0.03), ("maccormack", 1.9, 1e-3), ("flip", 1.5, 0.004), ("apic", 1.8, 0.0012)],
 )
 def test_order_of_what_carries(advection, least, finest):
-    """16² to 64² cells: 1.0 semi-Lagrangian, 2.0 MacCormack; particles 1.4, as the finer the less evenly they lie."""
+    """16² to 64² cells: 1.0 semi-Lagrangian, 2.0 MacCormack and APIC; FLIP 1.7, as its particles do not lie evenly."""
     errors = [taylor_green_error(n, advection) for n in CELLS]
     assert order(CELLS, errors) >= least
     assert errors[-1] <= finest
@@ -98,13 +98,13 @@ def test_a_step_is_of_second_order_in_time(advection):
 
 @pytest.mark.slow
 def test_energy_of_ten_turns():
-    """In steps of three cells MacCormack keeps all but 0.3 %, APIC 97 %, FLIP 90 %, semi-Lagrangian 70 %."""
+    """In steps of three cells MacCormack keeps all but 0.3 %, APIC 98 %, FLIP 95 %, semi-Lagrangian 70 %."""
     given, kept = taylor_green.scene(), {}
     for advection in ("flip", "apic", "maccormack", "semi-lagrangian"):
         simulation = Simulation(replace(given, method=Method(advection=advection)))
         *_, last = simulation.run(round(taylor_green.TURNS * TURN * given.fps))
         kept[advection] = taylor_green.energy(given, last.report)
     assert kept["maccormack"] == pytest.approx(1, abs=0.01)
-    assert kept["apic"] > 0.95
-    assert kept["flip"] > 0.87
+    assert kept["apic"] > 0.975
+    assert kept["flip"] > 0.93
     assert kept["semi-lagrangian"] < 0.75

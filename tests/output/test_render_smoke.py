@@ -6,7 +6,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from paddlewheel import Box, RigidBody, Scene, Smoke, Solid, Sphere
+from paddlewheel import Box, Cylinder, RigidBody, Scene, Smoke, Solid, Sphere
 from paddlewheel.cli import main
 from paddlewheel.emitters import largest_given
 from paddlewheel.measure import Solids
@@ -165,6 +165,18 @@ def test_smoke_throws_a_shadow_onto_a_solid(drawn):
     assert brightness(around(smoke, where)).mean() < brightness(around(nothing, where)).mean() - 0.1
     where = (0.1, 0.15, 0.9)
     assert brightness(around(smoke, where)).mean() == pytest.approx(brightness(around(nothing, where)).mean(), abs=0.01)
+
+
+@pytest.mark.parametrize("past", [0.0, 0.5], ids=["up to it", "through it"])
+def test_solids_that_meet_a_side_are_cut_there_without_speckles(drawn, past):
+    """A post that ends at the top, and a floor that ends at the front: each is as bright all over, and seen."""
+    post = Solid(Cylinder((0.5, -past, 0.5), (0.5, 1 + past, 0.5), 0.15))
+    floor = Solid(Box((-past, -past, -past), (1 + past, 0.3, 1 + past)))
+    nothing, pixels = (drawn(scene_with(*items, size=SPACE, cells=20), 0.0) for items in ((), (post, floor)))
+    for where in ((0.5, 1, 0.5), (0.6, 0.12, 1.0)):
+        seen = around(pixels, where)
+        assert brightness(seen).std() < 0.01
+        assert brightness(seen).mean() > brightness(around(nothing, where)).mean() + 0.1
 
 
 def test_space_shows_markers_unless_they_are_hidden(drawn):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paddlewheel.output.camera import SIZE, Camera
-from paddlewheel.output.volume import Volume, sunlight
+from paddlewheel.output.volume import Volume, sunlight, with_ends
 
 SHAPE = (12, 10, 8)
 
@@ -80,6 +80,44 @@ def test_a_tank_is_looked_into():
     traced = volume(np.full(SHAPE, 0.1), -ball(radius=3.0)).trace(origin, rays, np.array([np.inf]))
     assert traced[0, 4] == pytest.approx(14.0, abs=0.1)
     assert -np.log(traced[0, 3]) == pytest.approx(0.1 * 6, abs=0.1 * 0.7)  # to a step
+
+
+def test_what_a_ray_never_leaves_is_cut_at_the_side():
+    origin, rays = np.array([-5.0, 2.0, 4.0]), np.array([[1.0, -0.1, 0.0], [1.0, 0.7, 0.0]])
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    traced = volume(np.full(SHAPE, 0.1), nodes()[..., 1] - 6.0).trace(origin, rays, np.full(2, np.inf))
+    assert traced[0] == pytest.approx([0, 0, 0, 1, 5 / rays[0, 0]], abs=1e-5)
+    assert np.isinf(traced[1, 4])  # it comes out at the top
+
+
+def rod(past, flush=0.0):
+    """φ of a rod along x, from a bit beyond the first side to `past` the last, with the noise of rounding."""
+    x, y, z = np.moveaxis(nodes(), -1, 0)
+    around = np.hypot(y - 5, z - 4) - 2
+    noise = flush * np.random.default_rng(2).standard_normal(x.shape)
+    return np.maximum(around, np.maximum(-x - past, x - SHAPE[0] - past)) + noise
+
+
+@pytest.mark.parametrize("past", [0.0, 2.0], ids=["ends there", "goes through"])
+def test_a_rod_ends_at_the_sides_of_the_domain(past):
+    """Seen from beyond its end, which is hit at the side."""
+    rng = np.random.default_rng(4)
+    end = np.stack([np.zeros(200), *([[5], [4]] + 1.0 * rng.uniform(-1, 1, (2, 200)))], axis=1)
+    origin = np.array([-9.0, 8.0, 6.0])
+    far = np.linalg.norm(end - origin, axis=1)
+    solid = with_ends(rod(past, 1e-6))
+    traced = volume(np.zeros(SHAPE), solid).trace(origin, (end - origin) / far[:, None], np.full(200, np.inf))
+    assert traced[:, 4] == pytest.approx(far, abs=0.02)
+
+
+def test_a_wall_that_reaches_the_rim_of_a_side_is_looked_through():
+    """It ends at the side, where φ is zero but for rounding, which must not be seen as speckles."""
+    noise = 1e-6 * np.random.default_rng(2).standard_normal(nodes().shape[:3])
+    solid = with_ends(np.maximum(-nodes()[..., 0], nodes()[..., 0] - 2) + noise)
+    origin, rays = np.array([-9.0, 5.0, 4.0]), np.random.default_rng(3).uniform(-0.1, 0.1, (200, 3))
+    rays[:, 0] = 1
+    rays /= np.linalg.norm(rays, axis=1, keepdims=True)
+    assert np.isinf(volume(np.zeros(SHAPE), solid).trace(origin, rays, np.full(200, np.inf))[:, 4]).all()
 
 
 @pytest.mark.parametrize("solid", [None, ball()], ids=["no solid", "a ball"])

@@ -31,6 +31,13 @@ def checked_cells(cells: Iterable[int]) -> tuple[int, ...]:
     return cells
 
 
+def checked_count(name: str, count: int) -> int:
+    """How many steps or frames are timed."""
+    if not 1 <= count <= 1000:
+        raise ValueError(f"{name}={count}: expected a whole number from 1 to 1000")
+    return count
+
+
 def in_process(function: Callable[..., dict], *arguments, name: str | None = None, environment=None) -> dict:
     """The result of function(*arguments) in a new process; errors call it by its `name`."""
     code = "import json, pickle, sys; f, arguments = pickle.load(sys.stdin.buffer); print(json.dumps(f(*arguments)))"

@@ -14,7 +14,15 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from paddlewheel.benchmark.machine import checked_cells, in_process, load, machine, remarks, triad_bandwidth
+from paddlewheel.benchmark.machine import (
+    checked_cells,
+    checked_count,
+    in_process,
+    load,
+    machine,
+    remarks,
+    triad_bandwidth,
+)
 from paddlewheel.benchmark.steps import medians
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.run import Simulation
@@ -93,7 +101,7 @@ def plume(cells: int, advection: str = "maccormack") -> Scene:
 
 def smoke(cases: list[SmokeCase], frames: int = FRAMES, progress: Callable[[list], Iterable] = iter) -> dict:
     """Run the cases, each in its own process, and gather what docs/benchmarks.md describes."""
-    before, rows = load(), []
+    before, frames, rows = load(), checked_count("frames", frames), []
     for case in progress(cases):
         function = run_phiflow if case.program == "phiflow" else run_frames
         arguments = (case, PEER_FRAMES) if case.program == "phiflow" else (case, frames)

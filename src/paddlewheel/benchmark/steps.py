@@ -11,6 +11,7 @@ from rich.table import Table
 
 from paddlewheel.benchmark.machine import (
     checked_cells,
+    checked_count,
     forget_peak,
     in_process,
     load,
@@ -91,8 +92,7 @@ def liquid_ladder(
     name: str, scene: Callable[[int], Scene], cells: Iterable[int] = DAM_CELLS, steps: int = STEPS
 ) -> list[LiquidCase]:
     """The cases of a benchmark: the scene called `name`, scene(n), on every grid of n cells along a side."""
-    if not 1 <= steps <= 1000:
-        raise ValueError(f"steps={steps}: expected a whole number from 1 to 1000")
+    checked_count("steps", steps)
     return [LiquidCase(name, n, scene(n), steps) for n in checked_cells(cells)]
 
 

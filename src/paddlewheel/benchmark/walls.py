@@ -6,7 +6,15 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
-from paddlewheel.benchmark.machine import checked_cells, in_process, load, machine, remarks, triad_bandwidth
+from paddlewheel.benchmark.machine import (
+    checked_cells,
+    checked_count,
+    in_process,
+    load,
+    machine,
+    remarks,
+    triad_bandwidth,
+)
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.physics.pressure import project
 from paddlewheel.run import Simulation
@@ -27,7 +35,7 @@ def walls(
     progress: Callable[[list], Iterable] = iter,
 ) -> dict:
     """Run a scene on every grid, each in its own process, and gather what docs/benchmarks.md describes."""
-    before = load()
+    before, steps = load(), checked_count("steps", steps)
     rows = [in_process(run_walls, scene, n, steps, name=f"walls {n}³") for n in progress(list(checked_cells(cells)))]
     return {"benchmark": "walls", "machine": machine(rows, before), "rows": rows}
 

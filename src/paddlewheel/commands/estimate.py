@@ -10,6 +10,7 @@ from paddlewheel.emitters import Emitters, largest_given
 from paddlewheel.grid.cells import at_centres
 from paddlewheel.measure import Solids, liquid_distance
 from paddlewheel.scene import Inflow, RigidBody, Scene, Smoke, labelled, velocity_at
+from paddlewheel.smoke import memory_of_gas
 from paddlewheel.step import WAVES
 from paddlewheel.types import BYTES_PER_CELL
 
@@ -18,8 +19,7 @@ SECONDS_PER_CELL = 8e-8
 SECONDS_PER_CELL_OF_GAS = 3.5e-7  # which all have pressure; measured at 64³ and 96³
 SECONDS_PER_PARTICLE = 8e-8
 SECONDS_PER_STEP = 2e-3  # whatever its size: a step of 8 × 8 cells
-BYTES_PER_CELL_OF_GAS = 300  # measured at 64³ and 96³
-_COPIES, _COPIES_OF_GAS = 3, 2  # of the particles, while they are sorted and moved; all of gas are in the same step
+_COPIES = 3  # of the particles, while they are sorted and moved
 
 
 def estimate(guarded: Callable, scene: Scene, frames: int) -> Table:
@@ -31,8 +31,8 @@ def estimate(guarded: Callable, scene: Scene, frames: int) -> Table:
     cells = math.prod(grid.shape)
     particles = guarded(lambda: particle_count(scene))
     markers, per_second = guarded(lambda: marker_count(scene))
-    points = _COPIES_OF_GAS * particles if gas else _COPIES * particles
-    memory = cells * (BYTES_PER_CELL_OF_GAS if gas else BYTES_PER_CELL) + points * _particle_bytes(scene)
+    points = particles * scene.bytes_per_particle
+    memory = memory_of_gas(scene, particles) if gas else cells * BYTES_PER_CELL + _COPIES * points
     disk = frame_bytes(scene, particles, markers + round(0.5 * per_second * frames / scene.fps))
     steps = guarded(lambda: step_count(scene))
     each_cell = SECONDS_PER_CELL_OF_GAS if gas else SECONDS_PER_CELL
@@ -90,12 +90,8 @@ def frame_bytes(scene: Scene, particles: int, markers: int = 0) -> int:
     faces = sum(math.prod(scene.grid.face_shape(a)) for a in range(3))
     per_cell = 8 + 4 + (4 + 4) * scene.has_smoke
     per_face = 4 * (2 + scene.has_smoke)
-    return per_face * faces + per_cell * math.prod(scene.grid.shape) + _particle_bytes(scene) * particles + 12 * markers
-
-
-def _particle_bytes(scene) -> int:
-    """Position and velocity of a particle, the gradient of APIC, and the smoke it carries."""
-    return 24 + 36 * (scene.method.advection == "apic") + 8 * scene.has_smoke
+    points = scene.bytes_per_particle * particles + 12 * markers
+    return per_face * faces + per_cell * math.prod(scene.grid.shape) + points
 
 
 def step_count(scene: Scene) -> int:

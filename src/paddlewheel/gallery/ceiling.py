@@ -22,8 +22,7 @@ LATER = 0.5  # s
 
 def scene(cells: int = 64, dimensions: int = 2, wall_separation: bool = True, cfl: float = 3.0) -> Scene:
     """A box of 1 m, one cell deep in 2-D, with a slab of water in flight to its ceiling."""
-    if dimensions not in (2, 3):
-        raise ValueError(f"ceiling: dimensions={dimensions!r}, expected 2 or 3")
+    common.check_dimensions("ceiling", dimensions)
     deep = 1.0 if dimensions == 3 else 1 / argument.positive("ceiling", "cells", cells)
     low, high = (0.3, 0.4, deep * 0.3), (0.7, TOP, deep * 0.7)
     if dimensions == 2:

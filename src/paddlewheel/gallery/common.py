@@ -23,6 +23,17 @@ LIMITS = ALWAYS | {"|volume error|, worst": 0.05, "|volume error|, at the end": 
 SMOKE_LIMITS = ALWAYS | {"smoke in cells that solids cover": 0.0}
 
 
+def check_dimensions(name: str, dimensions: int) -> None:
+    """Refuse a scene, called by its name, of other dimensions than 2 and 3."""
+    if dimensions not in (2, 3):
+        raise ValueError(f"{name}: dimensions={dimensions!r}, expected 2 or 3")
+
+
+def in_cells(length: float, h: float, least: int = 1) -> float:
+    """The length nearest to one given [m] that is a whole number of cells of h [m], and of so many at least."""
+    return h * max(least, round(length / h))
+
+
 class Watch:
     """Measures a simulation while it runs.
 

@@ -45,7 +45,7 @@ def scene(
     """
     h = SIZE[0] / argument.positive("cylinder", "cells", cells)
     argument.positive("cylinder", "speed", speed)
-    y, high = CENTER[1], h * max(1, round(SIZE[1] / h))
+    y, high = CENTER[1], common.in_cells(SIZE[1], h)
     upstream = max(2 * h, 0.05)
     return Scene(
         size=(SIZE[0], high, h),

@@ -28,10 +28,9 @@ def scene(
     particles_per_cell: int | None = None,
 ) -> Scene:
     """A tank `length` [m] long, 1.25 m high and 0.5 m deep, or one cell deep in 2-D, with a column at its end."""
-    if dimensions not in (2, 3):
-        raise ValueError(f"dam-break: dimensions={dimensions!r}, expected 2 or 3")
+    common.check_dimensions("dam-break", dimensions)
     h = argument.positive("dam-break", "length", length) / argument.positive("dam-break", "cells", cells)
-    high, deep = h * max(1, round(1.25 / h)), h * (1 if dimensions == 2 else max(2, round(0.5 / h)))
+    high, deep = common.in_cells(1.25, h), common.in_cells(0.5, h, 2) if dimensions == 3 else h
     return Scene(
         size=(length, high, deep),
         cells=cells,

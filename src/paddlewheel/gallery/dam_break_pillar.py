@@ -27,7 +27,7 @@ def scene(cells: int = 64, pillar: str = "square", advection: str = "flip", flip
     argument.choice("dam-break-pillar", "pillar", pillar, PILLARS)
     h = SIZE[0] / argument.positive("dam-break-pillar", "cells", cells)
     return Scene(
-        size=tuple(h * max(1, round(side / h)) for side in SIZE),
+        size=tuple(common.in_cells(side, h) for side in SIZE),
         cells=cells,
         method=Method(advection=advection, flip=flip, cfl=cfl),
         items=[

@@ -20,13 +20,12 @@ WIDTH, HOLE = 0.125, 0.04  # of the jet and of the hole [m]
 
 def scene(cells: int = 48, dimensions: int = 3, advection: str = "flip", flip: float = 0.97, cfl: float = 5.0) -> Scene:
     """A tank 1 m long, 0.75 m high and 0.5 m deep with 0.3 m of water; jet on the left, hole on the right."""
-    if dimensions not in (2, 3):
-        raise ValueError(f"filling: dimensions={dimensions!r}, expected 2 or 3")
+    common.check_dimensions("filling", dimensions)
     h = 1 / argument.positive("filling", "cells", cells)
-    deep = h * (1 if dimensions == 2 else max(2, round(0.5 / h)))
+    deep = common.in_cells(0.5, h, 2) if dimensions == 3 else h
     jet, hole = ((0.5 * (deep - w), 0.5 * (deep + w)) if dimensions == 3 else (0, deep) for w in (WIDTH, HOLE))
     return Scene(
-        size=(1, h * max(1, round(0.75 / h)), deep),
+        size=(1, common.in_cells(0.75, h), deep),
         cells=cells,
         method=Method(advection=advection, flip=flip, cfl=cfl),
         items=[

@@ -28,7 +28,7 @@ LIFT = 0.01  # how far above its draught each body starts [m]
 def scene(cells: int = 96, advection: str = "flip", weights: str = "area", cfl: float = 5.0) -> Scene:
     """A 2-D tank with rafts and a log, a little too high in water that stands LEVEL high when all of them float."""
     h = WIDTH / argument.positive("floating", "cells", cells)
-    size = (WIDTH, h * max(1, round(1.0 / h)), h)
+    size = (WIDTH, common.in_cells(1.0, h), h)
     bodies = [RigidBody(Cylinder((LOG, LEVEL + LIFT, -1), (LOG, LEVEL + LIFT, 2), RADIUS), 500.0)]
     for ratio, x in RAFTS.items():
         low = LEVEL + LIFT - ratio * SIZE[1]

@@ -37,7 +37,7 @@ def scene(cells: int = 40, turns: float = 0.5, advection: str = "flip", flip: fl
         return Pose((0.5, 0.0, SIZE[2] / 2), (math.cos(angle / 2), 0, math.sin(angle / 2), 0))
 
     return Scene(
-        size=[h * max(1, round(side / h)) for side in SIZE],
+        size=[common.in_cells(side, h) for side in SIZE],
         cells=cells,
         method=Method(advection=advection, flip=flip, cfl=cfl),
         items=[

@@ -46,7 +46,7 @@ def scene(
 ) -> Scene:
     """A 2-D trough with a wheel; a stream of `speed` [m/s] falls on it, or it makes `driven` turns a second itself."""
     h = 2 / argument.positive("paddle-wheel", "cells", cells)
-    size = (2.0, h * max(1, round(1.5 / h)), h)
+    size = (2.0, common.in_cells(1.5, h), h)
     method = Method(advection=advection, cfl=cfl)
     pool = Liquid(Box((0, 0, -1), (2, 0.42, 2)))
     if driven:

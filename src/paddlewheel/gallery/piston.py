@@ -23,7 +23,7 @@ LENGTH, STROKE, SPEED = 0.6, 0.15, 0.3  # of the water [m], of the piston [m], [
 def scene(cells: int = 48, wall_separation: bool = True, cfl: float = 3.0) -> Scene:
     """A cylinder of 1 m × 0.5 m in 2-D, full of water to the left of the piston."""
     h = 1 / argument.positive("piston", "cells", cells)
-    high = h * max(1, round(0.5 / h))
+    high = common.in_cells(0.5, h)
     return Scene(
         size=(1, high, h),
         cells=cells,

@@ -34,14 +34,13 @@ def scene(
     cfl: float = 3.0,
 ) -> Scene:
     """A closed room 1 m wide and 0.75 m high, one cell or 0.5 m deep, with a block of hot smoke on its floor."""
-    if dimensions not in (2, 3):
-        raise ValueError(f"plume-box: dimensions={dimensions!r}, expected 2 or 3")
+    common.check_dimensions("plume-box", dimensions)
     argument.number("plume-box", "temperature", temperature)
     h = 1 / argument.positive("plume-box", "cells", cells)
-    deep = h * (1 if dimensions == 2 else max(2, round(0.5 / h)))
+    deep = common.in_cells(0.5, h, 2) if dimensions == 3 else h
     low, high = (0, deep) if dimensions == 2 else (0.35 * deep, 0.65 * deep)
     return Scene(
-        size=(1, h * max(1, round(0.75 / h)), deep),
+        size=(1, common.in_cells(0.75, h), deep),
         cells=cells,
         method=Method(advection=advection, flip=flip, cfl=cfl),
         items=[Smoke(Box((0.4, 0, low), (0.6, 0.3, high)), temperature=temperature)],

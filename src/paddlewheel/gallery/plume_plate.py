@@ -38,11 +38,10 @@ def scene(
 
     cells are those of the height; a scene of 3 dimensions is as deep as wide.
     """
-    if dimensions not in (2, 3):
-        raise ValueError(f"plume-plate: dimensions={dimensions!r}, expected 2 or 3")
+    common.check_dimensions("plume-plate", dimensions)
     argument.number("plume-plate", "temperature", temperature)
     h = HEIGHT / argument.positive("plume-plate", "cells", cells)
-    wide = h * max(1, round(WIDTH / h))
+    wide = common.in_cells(WIDTH, h)
     deep = wide if dimensions == 3 else h
     source = Cylinder((MIDDLE[0], 0, deep / 2), (MIDDLE[0], 0.08, deep / 2), 0.12)
     if dimensions == 2:

@@ -56,7 +56,7 @@ def scene(
     """
     h = SIZE[0] / argument.positive("ring-vortex", "cells", cells)
     part = 1.0 if argument.flag("ring-vortex", "whole", whole) else 0.5
-    size = (SIZE[0], *(h * max(1, round(part * side / h)) for side in SIZE[1:]))
+    size = (SIZE[0], *(common.in_cells(part * side, h) for side in SIZE[1:]))
     center = np.array([START, *(size[1:] if whole else (0, 0))]) / [1, 2, 2]
     circulation = argument.positive("ring-vortex", "speed", speed) / kelvin(1.0)
     return Scene(

@@ -36,8 +36,7 @@ def scene(
     cells: int = 64, dimensions: int = 2, speed: float = 3.0, wall_separation: bool = True, cfl: float = 3.0
 ) -> Scene:
     """A box of 1 m, one cell deep in 2-D, with a pool, and a ball of water thrown at the left wall at a speed [m/s]."""
-    if dimensions not in (2, 3):
-        raise ValueError(f"separation: dimensions={dimensions!r}, expected 2 or 3")
+    common.check_dimensions("separation", dimensions)
     deep = 1.0 if dimensions == 3 else 1 / argument.positive("separation", "cells", cells)
     return Scene(
         size=(1, 1, deep),

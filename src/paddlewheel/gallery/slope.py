@@ -39,7 +39,7 @@ def scene(
     bank = HalfSpace((*FOOT, 0), (2, 1, 0))
     top = FOOT[1] + FOOT[0] * np.tan(slope)
     return Scene(
-        size=(2, h * max(1, round(0.5 / h)), h),
+        size=(2, common.in_cells(0.5, h), h),
         cells=cells,
         method=Method(weights=weights, interpolation=interpolation, advection=advection, cfl=cfl),
         items=[Solid(ramp & bank), Liquid(Box((0, 0, 0), (0.3, top + 0.12, h)))],

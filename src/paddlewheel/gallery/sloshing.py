@@ -45,7 +45,7 @@ def scene(
         return speed * np.stack([-np.cosh(y) * np.sin(x), np.sinh(y) * np.cos(x), 0 * x], axis=1)
 
     return Scene(
-        size=(LENGTH, h * max(1, round(0.9 / h)), h),
+        size=(LENGTH, common.in_cells(0.9, h), h),
         cells=cells,
         gravity=(0.0, -GRAVITY, 0.0),
         method=Method(advection=advection, flip=flip, cfl=cfl),

@@ -31,7 +31,7 @@ def scene(cells: int = 40, turns: float = 0.5, advection: str = "flip", flip: fl
         return Pose((0.5, 0.0, 0.5), (math.cos(angle / 2), 0, math.sin(angle / 2), 0))
 
     return Scene(
-        size=(1, h * max(1, round(0.75 / h)), 1),
+        size=(1, common.in_cells(0.75, h), 1),
         cells=cells,
         method=Method(advection=advection, flip=flip, cfl=cfl),
         items=[

@@ -21,8 +21,8 @@ caption = "A vortex in a closed box turns ten times: how much of its energy part
 
 LIMITS = common.SMOKE_LIMITS | {
     "change of all smoke": 1e-5,
-    "energy lost": 0.15,
-    "energy lost / that by semi-Lagrangian": 0.5,
+    "energy lost": 0.08,
+    "energy lost / that by semi-Lagrangian": 0.25,
     "|energy lost by MacCormack|": 0.01,
 }
 

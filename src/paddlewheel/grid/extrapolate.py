@@ -140,9 +140,10 @@ def constrain(velocity: Faces, boundary: Boundary, reached: Faces | None = None,
     and u_solid at a face are means of the four faces around it, from the field
     before the change: u should be extrapolated into the solids first, and
     boundary.velocity be the solids' also in the open faces beside them. Where φ
-    has no gradient the solid's velocity is taken. On a closed face of the
-    domain's sides the normal is the face's own. Faces that are not `reached`,
-    or deeper in a solid than `deepest` [m], are left alone.  B07 §3.2, after Houston et al. 2003.
+    has no gradient the solid's velocity is taken. On a closed side of the domain the
+    normal is the side's own; where a solid covers a part of an open one, velocity is as
+    a face farther in. Faces that are not `reached`, or deeper in a solid than `deepest`
+    [m], are left alone.  B07 §3.2, after Houston et al. 2003.
     """
     velocity = as_faces(velocity, np.float32)
     open, solid = as_faces(boundary.open, np.float32), as_faces(boundary.velocity, np.float32)
@@ -152,12 +153,13 @@ def constrain(velocity: Faces, boundary: Boundary, reached: Faces | None = None,
         raise ValueError(f"velocity and boundary (nodes {phi.shape}) do not belong to one grid (nodes {nodes})")
     reached = as_faces(reached or Faces(*(np.ones(u.shape, bool) for u in velocity)), bool)
     out = Faces(*(u.copy() for u in velocity))
-    for a in range(3):
-        for side in (0, -1):
-            at = tuple(side if axis == a else slice(None) for axis in range(3))
-            np.copyto(out[a][at], solid[a][at], where=open[a][at] == 0)
     strides = nodes[1] * nodes[2], nodes[2], 1
     _constrain(out, velocity, phi.reshape(-1), open, solid, reached, strides, np.float32(-deepest))
+    for a in range(3):
+        u, w, carried = (np.moveaxis(field[a], a, 0) for field in (out, open, solid))
+        for side, inner in ((0, 1), (-1, -2)):
+            closed = w[side] == 0
+            np.copyto(u[side], carried[side] if closed.all() else u[inner], where=closed)
     return out
 
 

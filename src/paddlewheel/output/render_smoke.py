@@ -15,7 +15,7 @@ from paddlewheel.grid.cells import at_centres
 from paddlewheel.output.camera import SIZE, Camera
 from paddlewheel.output.canvas import DPI, canvas, pixels_of
 from paddlewheel.output.picture import SOLID_COLOUR, draw_solids
-from paddlewheel.output.volume import Volume, sunlight
+from paddlewheel.output.volume import Volume, sunlight, with_ends
 from paddlewheel.scene import Scene
 from paddlewheel.types import Grid, State
 
@@ -33,6 +33,7 @@ _DEEP = 0.4  # part of the light that smoke passes on many times, and that so co
 _FRONT = 0.5  # part of its light that a plane gets from where it is seen
 _SHADOW = 0.6  # part of its light that the bottom of the domain gets from the sun
 _SOLID = 10.0  # optical depth of a cell of solid
+_CUT = 1e-3  # cells from a side of the domain, up to which what is seen in a solid is the cut through it
 _UNSEEN = 1e-3  # of the density of the densest smoke
 
 _CONTRAST = 0.04  # between neighbouring pixels, from which on they are looked at more closely
@@ -117,7 +118,8 @@ class _Picture:
     """A picture of space, in cells; density and warmth by their largest."""
 
     def __init__(self, grid: Grid, density: np.ndarray, warmth: np.ndarray, solid: np.ndarray):
-        self._slopes = np.gradient(solid)
+        solid = with_ends(solid)
+        self._solid, self._slopes = solid, np.gradient(solid)
         extinction = _extinction(grid, density)
         self._light = _light(extinction, solid)
         self._volume = Volume.of(extinction, _radiance(warmth, self._light), solid)
@@ -181,9 +183,13 @@ class _Picture:
         """Linear colours (n, 3) of solids at points of their surface, where rays hit them."""
         outside = points - rays  # where thin solids do not yet feel their other side
         normal = np.stack([_at(slope, outside) for slope in self._slopes], axis=1)
+        away = np.concatenate([np.abs(points), np.abs(points - self._light.shape)], axis=1)  # from the six sides
+        cut = (away.min(axis=1) < _CUT) & (_at(self._solid, points) < 0)
+        normal[cut] = np.concatenate([-np.eye(3), np.eye(3)])[away[cut].argmin(axis=1)]
         normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-6)
         sun = np.maximum(normal @ (np.array(_TO_SUN) / np.linalg.norm(_TO_SUN)), 0)
-        sun *= _at(self._light, points + 1.5 * normal - 0.5)  # outside of what the solid itself keeps dark
+        # outside of what the solid itself keeps dark; beyond the domain nothing does
+        sun *= _at(self._light, points + 1.5 * normal - 0.5, mode="grid-constant", cval=1.0)
         sky = 1 + 0.5 * normal[:, 1:2]
         return _linear(SOLID_COLOUR) * (sun[:, None] * _SUN + 1.2 * sky * _SKY)
 
@@ -199,8 +205,8 @@ def _rough(image) -> np.ndarray:
     return rough
 
 
-def _at(field, points) -> np.ndarray:
-    return ndimage.map_coordinates(field, points.T, order=1, mode="nearest")
+def _at(field, points, mode="nearest", cval=0.0) -> np.ndarray:
+    return ndimage.map_coordinates(field, points.T, order=1, mode=mode, cval=cval)
 
 
 def _along_edges(grid) -> np.ndarray:

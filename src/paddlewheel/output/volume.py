@@ -22,6 +22,7 @@ STEP = 0.75  # cells along a ray
 _OPAQUE = 1 / 256  # what is left of light that is no longer followed
 _BLOCKS = 64  # of rays, each spread over the picture so that all take about the same time
 _TOGETHER = 32  # rays side by side in a block, which read the same memory
+_FLUSH = 1e-3  # cells from a side of the domain, within which a solid ends there
 
 
 class Volume(NamedTuple):
@@ -55,11 +56,30 @@ class Volume(NamedTuple):
 
         The light that arrives in red, green and blue, what is left of light from
         the far end, and the distance at which a solid is hit, inf if none is.
-        The walls of a tank that turn their backs are looked through.
+        The walls of a tank that turn their backs are looked through; what a ray enters in a solid that it never leaves
+        is the cut through that.
         """
         out = np.empty((len(rays), 5), np.float32)
         _trace(out, np.asarray(origin, np.float64), rays, far, *self)
         return out
+
+
+def with_ends(solid: np.ndarray) -> np.ndarray:
+    """φ of solids at nodes [cells], such that an axle that goes through a side of the domain, or up to it, ends there.
+
+    So does everything that the whole rim of a side is free of. What reaches the rim may be the wall of a tank, to be
+    looked through: it begins at the side, even if it ends there, where φ would be zero but for rounding.
+    """
+    solid = solid.copy()
+    for axis in range(3):
+        for end in (0, -1):
+            side = np.moveaxis(solid, axis, 0)[end]
+            parts, _ = ndimage.label(side < _FLUSH, np.ones((3, 3)))
+            rim = np.unique(np.concatenate([parts[0], parts[-1], parts[:, 0], parts[:, -1]]))
+            wall = np.isin(parts, rim[rim > 0])
+            side[wall] = np.minimum(side[wall], -_FLUSH)
+            side[(parts > 0) & ~wall] = _FLUSH
+    return solid
 
 
 def sunlight(extinction: np.ndarray, to_sun: tuple[float, float, float]) -> np.ndarray:
@@ -129,6 +149,8 @@ def _follow(out, origin, ray, far, medium, solid, free):
             red, green, blue, left = red + sent * r, green + sent * g, blue + sent * b, left - sent
         if hit < np.inf:
             break
+    if behind:
+        left, hit = 1.0, near
     out[0], out[1], out[2], out[3], out[4] = red, green, blue, left, hit
 
 

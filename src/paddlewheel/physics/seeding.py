@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 CROWDED = 2.0  # times the number of particles that a cell should have
-LACKING = 0.5  # part of that number below which a cell of gas gets new ones
+LACKING = 0.75  # part of that number below which a cell of gas gets new ones
 SCATTER = 1.5  # cells that a particle of a crowd goes along each axis, at most
 DOUBT = 0.05  # cells by which φ may lie above what the density of particles says
 STRAY = 0.1  # cells: depth of the liquid that a particle is for which there is none

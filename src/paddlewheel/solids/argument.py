@@ -117,6 +117,7 @@ def _finite(owner, name, value, shape, expected) -> np.ndarray:
         array = np.asarray(value, np.float64)
     except (TypeError, ValueError):  # None, text, ragged lists: all the same mistake
         array = np.array([np.nan])
-    if array.shape != shape or not np.isfinite(array).all() or np.asarray(value).dtype == np.bool_:
+    # NumPy reads numbers from text too, and from True and False
+    if array.shape != shape or not np.isfinite(array).all() or np.asarray(value).dtype.kind in "bUS":
         raise ValueError(f"{owner}: {name}={value!r}, expected {expected}")
     return array
