@@ -24,7 +24,9 @@ class Pushed(NamedTuple):
     stuck: int
 
 
-def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_sides) -> Pushed:
+def push_out(
+    grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_sides, among: np.ndarray | None = None
+) -> Pushed:
     """Move particles out of shapes.
 
     φ between nodes rounds edges off and flattens curved walls, so a particle
@@ -32,6 +34,7 @@ def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_
     changed in place, boundary has the shapes in it. Those inside go along the
     slope of the exact distance until they are a hair outside, and stay within
     the closed sides; wedged between two solids they end where they are least deep.
+    Only those `among`, (n,) bool, are looked at, if given.
     """
     if position.dtype != np.float32 or position.ndim != 2 or position.shape[1] != 3:
         raise ValueError(f"position is {position.dtype} of shape {position.shape}, expected float32 (n, 3)")
@@ -39,7 +42,7 @@ def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_
         raise ValueError(f"boundary has {boundary.phi.shape} nodes, the solids' grid {grid.node_shape}")
     if not shapes:
         return Pushed(0, 0)
-    near = np.empty(len(position), np.bool_)
+    near = np.ones(len(position), np.bool_) if among is None else among.copy()
     with threads_worth(len(position)):
         _mark_near(near, np.ascontiguousarray(position), boundary.phi, 1 / grid.h)
     near = np.flatnonzero(near)
@@ -124,7 +127,7 @@ def _mark_beside(out, position, rotation, origin, low, high):
 
 @kernel
 def _mark_near(near, position, phi, per_h):
-    """Mark the points of the domain that can be inside a solid.
+    """Of the points near, keep those of the domain that can be inside a solid.
 
     A distance changes by no more than the way gone: neither at the nearest node
     nor between the nodes is φ of such a point more than half a cell's diagonal.
@@ -133,6 +136,8 @@ def _mark_near(near, position, phi, per_h):
     for block in prange((len(near) + _BLOCK - 1) // _BLOCK):
         start = np.int64(block) * _BLOCK
         for n in range(start, min(start + _BLOCK, len(near))):
+            if not near[n]:
+                continue
             x, y, z = per_h * position[n, 0], per_h * position[n, 1], per_h * position[n, 2]
             near[n] = False
             if 0.0 <= x <= ni - 1.0 and 0.0 <= y <= nj - 1.0 and 0.0 <= z <= nk - 1.0:

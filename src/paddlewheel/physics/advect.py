@@ -51,6 +51,7 @@ def move(
     stages: int = 2,
     centroids: Centroids | None = None,
     carried: tuple[np.ndarray, np.ndarray] | None = None,
+    near: np.ndarray | None = None,
 ) -> int:
     """Carry particles at `position` [m], (n, 3) float32, with the flow for dt [s], in place.
 
@@ -65,6 +66,8 @@ def move(
     may by then have passed a particle altogether. So those beside one, `carried` =
     their indices and how far (m, 3) [m] it would take them along, go in its frame:
     there it stands still, and so about does the flow around it.
+
+    near, (n,) bool if given, is set to False for those that have come no nearer to a solid than half a cell's diagonal.
     """
     if position.dtype != np.float32 or position.ndim != 2 or position.shape[1] != 3 or not position.flags.c_contiguous:
         raise ValueError(f"position is {position.dtype} of shape {position.shape}, expected contiguous float32 (n, 3)")
@@ -78,15 +81,16 @@ def move(
     spread = next(n for n in range(int(0.618 * len(counts)), len(counts) + 2) if math.gcd(n, len(counts)) == 1)
     phi = np.require(boundary.phi, np.float32, "CAW")
     with_solids, still = None, np.zeros(0, np.bool_)
+    near = np.empty(len(position), np.bool_) if near is None else near
     if carried is not None:
         with_solids, still = position[carried[0]], np.zeros(len(position), np.bool_)
         still[carried[0]] = True
-    _move(position, still, counts, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, spread)
+    _move(position, near, still, counts, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, spread)
     if carried is not None and len(with_solids):
         lost = np.zeros((-(-len(with_solids) // _BLOCK), 2), np.int64)
         way = np.ascontiguousarray(carried[1], np.float32)
         _move_along(with_solids, way, lost, _flat(velocity), phi, grid.h, dt / grid.h, low, high)
-        position[carried[0]] = with_solids
+        position[carried[0]], near[carried[0]] = with_solids, True
         counts = np.concatenate([counts, lost])
     inside, astray = counts.sum(axis=0).tolist()
     if astray:
@@ -137,7 +141,7 @@ def _limits(grid, open_sides) -> tuple[tuple[float, float, float], tuple[float, 
 
 
 @kernel
-def _move(position, still, counts, flat, phi, h, scale, stages, low, high, spread):
+def _move(position, near, still, counts, flat, phi, h, scale, stages, low, high, spread):
     """First all particles of a block go the whole way. Those that may have met a solid on it start again, with strides
     that cannot pass through a wall, until none is left. Those that are to stand still, if any, are moved by others.
 
@@ -161,7 +165,7 @@ def _move(position, still, counts, flat, phi, h, scale, stages, low, high, sprea
                 strides += 1
                 _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), stages)
                 if strides == 0:
-                    n, lost = _fly(block, rows, path, who, phi, h, low, high)
+                    n, lost = _fly(block, near[start : start + len(block)], rows, path, who, phi, h, low, high)
                 else:
                     n, lost = _march(block, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
                 counts[chunk, int(strides == 0)] += lost
@@ -215,12 +219,13 @@ def _set_out(position, way, path, who, phi, h):
 
 
 @kernel(parallel=False)
-def _fly(position, rows, path, who, phi, h, low, high):
+def _fly(position, near, rows, path, who, phi, h, low, high):
     """Move the particles that meet no solid on their way _GONE.
 
     How many may meet one, left where they are and put on the list `who` with their `path`, and how many are not finite.
+    `near` are those that may have come near one.
     """
-    per_h, near, astray = 1.0 / h, 0, 0
+    per_h, met, astray = 1.0 / h, 0, 0
     ni, nj, nk = phi.shape
     for p in range(len(position)):
         x, y, z = per_h * position[p, 0], per_h * position[p, 1], per_h * position[p, 2]
@@ -234,16 +239,17 @@ def _fly(position, rows, path, who, phi, h, low, high):
         k = np.uint64(np.int64(min(max(z + 0.5, 0.0), nk - 1.0)))
         away = per_h * phi[i, j, k] - _ROUND
         length2 = dx * dx + dy * dy + dz * dz
+        near[p] = away < _ROUND or (away - _ROUND) ** 2 <= length2
         # φ changes by no more than the way gone: mostly one look shows that there is nothing to meet
         if (away > 0.0 and away * away > length2) or _is_clear(phi, per_h, x, y, z, x1, y1, z1):
             _put(position[p], h, x1 - x, y1 - y, z1 - z)
         else:
-            path[0, near], path[1, near], path[2, near] = x, y, z
-            path[_DISTANCE, near], path[_LEFT, near] = per_h * node_value(phi, x, y, z), 1.0
-            path[_SPEED, near] = np.sqrt(length2)
-            who[near] = p
-            near += 1
-    return near, astray
+            path[0, met], path[1, met], path[2, met] = x, y, z
+            path[_DISTANCE, met], path[_LEFT, met] = per_h * node_value(phi, x, y, z), 1.0
+            path[_SPEED, met] = np.sqrt(length2)
+            who[met] = p
+            met += 1
+    return met, astray
 
 
 @kernel(parallel=False)
