@@ -10,7 +10,7 @@ from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, 
 from paddlewheel.measure.push_out import Pushed, beside, distance_to, push_out
 from paddlewheel.scene import RigidBody, Solid, checked_sides, labelled
 from paddlewheel.solids.mass import Mass, mass_of
-from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.pose import Pose, project_on
 from paddlewheel.solids.rigid import placed
 from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.solids.table import tabulated
@@ -151,14 +151,12 @@ class Solids:
             if farthest < PASSED * h:
                 continue
             reach = farthest + BESIDE * h
-            near = beside(position, shape, reach)
-            points = position[near].astype(np.float64)
-            if self.grid.is_2d:
-                points[:, 2] = 0.5 * h
-            drawn = shape.pose.to_body(points)
+            near, drawn = beside(position, shape, reach)
             distance = shape.shape.distance(drawn)
             mine = distance < reach
-            found.append((near[mine], distance[mine], to.pose.to_world(drawn[mine]) - points[mine]))
+            turned = project_on(drawn[mine], (to.pose.rotation - shape.pose.rotation).T)
+            way = turned + np.subtract(to.pose.position, shape.pose.position)
+            found.append((near[mine], distance[mine], way))
         if not found:
             return None
         near, distance, way = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -174,7 +172,7 @@ class Solids:
         return [Moved(solid.shape, pose) for (_, solid), pose in poses] + self._placed(bodies)
 
     def _poses(self, time) -> list[Pose]:
-        """Those of the scripted solids at a time. The last two are kept: a step asks again for its start and its end."""
+        """Those of the scripted solids at a time. The last two are kept: a step asks again for its start and end."""
         if time not in self._known_poses:
             last = list(self._known_poses.items())[-1:]
             self._known_poses = dict([*last, (time, [solid.pose(time, name) for name, solid in self._moving])])
