@@ -164,8 +164,10 @@ def _fetch_around(samples, u, v, w, i, j, k, cells):
 
 @kernel(parallel=False)
 def _mean_around(work, first, samples, i, j, k, per_cell):
-    """The mean of the samples about a cell by their hats for POINTS points from the first on. Those of them that are not
-    in the cell have another turn."""
+    """The mean of the samples about a cell by their hats, for POINTS points from the first on.
+
+    Those of them that are not in the cell have another turn.
+    """
     for n in range(POINTS):
         at = np.uint64(first + n)
         x = np.float32(min(max(work[at] * per_cell - i, 0.0), 1.0))
@@ -278,7 +280,7 @@ def _locate(work, cell, lanes, nx, ny, nz, lowest):
 
 @kernel(parallel=False)
 def _place(work, position, first, cell, lanes, nth, h):
-    """Where in its cell the nth point of each cell is, from 0 to 1, and whether there is one; if not, it is anywhere."""
+    """Where in its cell the nth point of each cell is, from 0 to 1, and whether there is one; else it is anywhere."""
     last, per_cell = np.uint64(len(position) - 1), 1.0 / h
     for lane in range(lanes):
         p = np.uint64(first[cell + lane] + nth)

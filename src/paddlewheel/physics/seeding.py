@@ -284,10 +284,21 @@ def _seen_in_slabs(slabs, solid):
     for slab in prange(slabs.shape[0]):
         half = np.int64(slab)
         open = np.zeros((2 * ny + 2, 2 * nz + 2), np.float32)  # with a margin of zeros for what is beyond the sides
+        clear = np.ones(ny + 2, np.bool_)  # rows without a solid, and what is beyond the sides
         for j in range(ny):
-            for k in range(nz):
-                _open_eighths(open, solid, half // 2, j, k, half % 2)
+            clear[j + 1] = solid[half // 2 : half // 2 + 2, j : j + 2].min() > 0.0
+            if clear[j + 1]:
+                open[1 + 2 * j : 3 + 2 * j, 1:-1] = 1.0
+            else:
+                for k in range(nz):
+                    _open_eighths(open, solid, half // 2, j, k, half % 2)
         for j in range(ny):
+            if clear[j] and clear[j + 1] and clear[j + 2]:
+                row, lost = 1.0 - y[0] * ((j == 0) + (j == ny - 1)), z[0]
+                slabs[half, j] = row
+                slabs[half, j, 0] -= row * lost
+                slabs[half, j, nz - 1] -= row * lost
+                continue
             for k in range(nz):
                 total = 0.0
                 for b in range(4):
