@@ -161,10 +161,11 @@ class ByParticles:
         clock.stop("density")
         velocity = _sum(velocity, ahead)
         there = _sum(velocity, displaced(velocity, shift, grid.h))  # where the shift will take them
-        particles = to_particles(grid, particles, there, brought.velocity, fluid.scene.method.flip)
+        particles = to_particles(grid, particles, there, brought.velocity, fluid.scene.method.flip, first)
         clock.stop("gather")
-        if reseed(grid, particles.position, first, boundary.phi, per_cell=fluid.per_cell, number=step.number):
-            fluid.solids.push_out(particles.position, boundary, step.end, step.bodies)
+        scattered = reseed(grid, particles.position, first, boundary.phi, per_cell=fluid.per_cell, number=step.number)
+        if scattered is not None:
+            fluid.solids.push_out(particles.position, boundary, step.end, step.bodies, scattered)
         particles = self._come_in(step, particles, first, velocity)
         clock.stop("sources")
         return particles, shift, [info]
@@ -198,14 +199,15 @@ def moved(fluid: Fluid, step: Step, position: np.ndarray, flow: Faces) -> int:
     """Carry points (n, 3) through a step, in place; how many are left in a solid."""
     if not len(position):
         return 0
-    state, along = step.state, None
+    state, along, near = step.state, None, np.empty(len(position), np.bool_)
     if fluid.solids.moving:
         along = fluid.solids.carried(position, state.time, step.end, state.bodies, step.bodies)
     move(
         fluid.grid, position, flow, step.boundary, step.dt,
         open_sides=fluid.scene.open_sides, stages=STAGES, centroids=fluid.centroids(step.boundary), carried=along,
+        near=near,
     )  # fmt: skip
-    return fluid.solids.push_out(position, step.boundary, step.end, step.bodies).stuck
+    return fluid.solids.push_out(position, step.boundary, step.end, step.bodies, near).stuck
 
 
 def _sum(velocity, more) -> Faces:

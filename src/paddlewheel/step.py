@@ -167,7 +167,7 @@ class Stepper(Fluid):
         clock.stop("extrapolate")
 
         kept = 0.0 if method.advection == "semi-lagrangian" else method.flip  # markers have the velocity of the flow
-        particles = to_particles(grid, particles, velocity, old, kept)
+        particles = to_particles(grid, particles, velocity, old, kept, first)
         falling = self._falling(old, velocity, dt)
         del old
         clock.stop("gather")
@@ -177,8 +177,9 @@ class Stepper(Fluid):
         shift, spread_info = self._spread(spread, excess, falling, known, boundary)
         del spread, excess  # and the matrix
         shift = self.beyond.shift(shift, known, boundary)
-        if reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number):
-            self.solids.push_out(particles.position, solids, now, bodies)
+        scattered = reseed(grid, particles.position, first, boundary.phi, per_cell=self.per_cell, number=number)
+        if scattered is not None:
+            self.solids.push_out(particles.position, solids, now, bodies, scattered)
         clock.stop("density")
 
         report = StepReport(
@@ -196,14 +197,15 @@ class Stepper(Fluid):
         Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
         way through it, by the midpoint rule say, and gather. For the volume that loses the last step has made room.
         """
-        now, carried = state.time + dt, None
+        now, carried, near = state.time + dt, None, np.empty(len(position), np.bool_)
         if self.solids.moving:
             carried = self.solids.carried(position, state.time, now, state.bodies, bodies)
         move(
             self.grid, position, _joined(flow, shift, dt, state.within), solids, dt,
             open_sides=self.scene.open_sides, stages=1, centroids=self.centroids(solids), carried=carried,
+            near=near,
         )  # fmt: skip
-        return self.solids.push_out(position, solids, now, bodies).stuck
+        return self.solids.push_out(position, solids, now, bodies, near).stuck
 
     def _window(self, particles, boundary) -> tuple[Window, Boundary, tuple[np.ndarray, float]]:
         """The part of the domain that has to be looked at, and the boundary and the open volume in it; see `_seen`."""

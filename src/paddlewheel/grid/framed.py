@@ -19,14 +19,16 @@ __all__ = [
     "framed",
     "inner",
     "locate",
+    "number",
     "sample_before",
     "value_of_known",
 ]
 
 
-def framed(field: np.ndarray, beyond, open_sides) -> np.ndarray:
+def framed(field: np.ndarray, beyond, open_sides, out: np.ndarray | None = None) -> np.ndarray:
     """A field with a layer more at each side: one value beyond open sides, that of the side beyond closed ones."""
-    out = np.empty([n + 2 for n in field.shape], np.bool_ if field.dtype == bool else np.float32)
+    if out is None:
+        out = np.empty([n + 2 for n in field.shape], np.bool_ if field.dtype == bool else np.float32)
     inner(out)[:] = field
     for a, axis in enumerate(AXES):
         for side, (layer, next_to) in {"-": (0, 1), "+": (-1, -2)}.items():
@@ -53,6 +55,22 @@ def locate(place, first, cells, axis):
             j, k = j + 1, 0
             if j == nj:
                 i, j = i + 1, 0
+
+
+@kernel(parallel=False)
+def number(at, first, cells, axis):
+    """Which framed samples those from the first on are, in the order of memory."""
+    nj, nk = cells[1] + (axis == 1), cells[2] + (axis == 2)
+    i, j, k = first // (nj * nk), first // nk % nj, first % nk
+    p = 0
+    while p < len(at):
+        row, count = ((i + 1) * (nj + 2) + j + 1) * (nk + 2) + k + 1, min(nk - k, len(at) - p)
+        to = at[p:]
+        for m in range(count):
+            to[m] = row + m
+        p, j, k = p + count, j + 1, 0
+        if j == nj:
+            i, j = i + 1, 0
 
 
 @kernel(parallel=False)
@@ -119,10 +137,10 @@ def fetch_at_samples(out, field, first, cells, axis, of):
     while p < len(out):
         count = min(nk - k, len(out) - p)
         i1, j1, k1 = i + 1, j + 1, k + 1
+        to, one, three = out[p:], field[i1 - bi, j1 - bj, k1 - bk :], field[i1, j1, k1:]
+        two, four = field[i1 - bi + ai, j1 - bj + aj, k1 - bk + ak :], field[i1 + ai, j1 + aj, k1 + ak :]
         for m in range(count):
-            low = field[i1 - bi, j1 - bj, k1 - bk + m] + field[i1 - bi + ai, j1 - bj + aj, k1 - bk + ak + m]
-            high = field[i1, j1, k1 + m] + field[i1 + ai, j1 + aj, k1 + ak + m]
-            out[p + m] = np.float32(0.25) * (low + high)
+            to[m] = np.float32(0.25) * (one[m] + two[m] + (three[m] + four[m]))
         p, k = p + count, 0
         j += 1
         if j == nj:

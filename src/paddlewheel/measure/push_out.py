@@ -24,7 +24,9 @@ class Pushed(NamedTuple):
     stuck: int
 
 
-def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_sides) -> Pushed:
+def push_out(
+    grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_sides, among: np.ndarray | None = None
+) -> Pushed:
     """Move particles out of shapes.
 
     φ between nodes rounds edges off and flattens curved walls, so a particle
@@ -32,6 +34,7 @@ def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_
     changed in place, boundary has the shapes in it. Those inside go along the
     slope of the exact distance until they are a hair outside, and stay within
     the closed sides; wedged between two solids they end where they are least deep.
+    Only those `among`, (n,) bool, are looked at, if given.
     """
     if position.dtype != np.float32 or position.ndim != 2 or position.shape[1] != 3:
         raise ValueError(f"position is {position.dtype} of shape {position.shape}, expected float32 (n, 3)")
@@ -39,7 +42,7 @@ def push_out(grid: Grid, position: np.ndarray, boundary: Boundary, shapes, open_
         raise ValueError(f"boundary has {boundary.phi.shape} nodes, the solids' grid {grid.node_shape}")
     if not shapes:
         return Pushed(0, 0)
-    near = np.empty(len(position), np.bool_)
+    near = np.ones(len(position), np.bool_) if among is None else among.copy()
     with threads_worth(len(position)):
         _mark_near(near, np.ascontiguousarray(position), boundary.phi, 1 / grid.h)
     near = np.flatnonzero(near)
@@ -97,34 +100,58 @@ def distance_to(shapes, points, most) -> np.ndarray:
     return phi
 
 
-def beside(position: np.ndarray, shape: Moved, reach: float) -> np.ndarray:
-    """Indices of the points (n, 3), float32, that are within a reach [m] of the box around a shape as it is drawn."""
-    out = np.empty(len(position), np.bool_)
+def beside(position: np.ndarray, shape: Moved, reach: float) -> tuple[np.ndarray, np.ndarray]:
+    """The points (n, 3), float32, that are within a reach [m] of the box around a shape as it is drawn.
+
+    Their indices, and where they are as seen from the shape, (m, 3) float64.
+    """
+    inside = np.empty(len(position), np.bool_)
+    counts = np.zeros(-(-len(position) // _BLOCK), np.int64)
     low, high = shape.shape.bounds()
-    pose = shape.pose
+    where = np.ascontiguousarray(position), shape.pose.rotation, np.array(shape.pose.position)
     with threads_worth(len(position)):
-        _mark_beside(
-            out, np.ascontiguousarray(position), pose.rotation, np.array(pose.position), low - reach, high + reach
-        )
-    return np.flatnonzero(out)
+        _mark_beside(inside, counts, *where, low - reach, high + reach)
+        starts = np.cumsum(counts) - counts
+        index, drawn = np.empty(counts.sum(), np.int64), np.empty((counts.sum(), 3))
+        _list_beside(index, drawn, starts, inside, *where)
+    return index, drawn
 
 
 @kernel
-def _mark_beside(out, position, rotation, origin, low, high):
-    for block in prange((len(out) + _BLOCK - 1) // _BLOCK):
+def _mark_beside(inside, counts, position, rotation, origin, low, high):
+    for block in prange(len(counts)):
         start = np.int64(block) * _BLOCK
-        for n in range(start, min(start + _BLOCK, len(out))):
-            x, y, z = position[n, 0] - origin[0], position[n, 1] - origin[1], position[n, 2] - origin[2]
-            inside = True
-            for a in range(3):
-                place = rotation[0, a] * x + rotation[1, a] * y + rotation[2, a] * z
-                inside &= low[a] < place < high[a]
-            out[n] = inside
+        for n in range(start, min(start + _BLOCK, len(inside))):
+            x, y, z = _drawn(position, n, rotation, origin)
+            inside[n] = low[0] < x < high[0] and low[1] < y < high[1] and low[2] < z < high[2]
+            counts[block] += inside[n]
+
+
+@kernel
+def _list_beside(index, drawn, starts, inside, position, rotation, origin):
+    for block in prange(len(starts)):
+        start, at = np.int64(block) * _BLOCK, starts[block]
+        for n in range(start, min(start + _BLOCK, len(inside))):
+            if inside[n]:
+                index[at] = n
+                drawn[at, 0], drawn[at, 1], drawn[at, 2] = _drawn(position, n, rotation, origin)
+                at += 1
+
+
+@kernel(parallel=False)
+def _drawn(position, n, rotation, origin):
+    """Where a point is as seen from a shape."""
+    x, y, z = position[n, 0] - origin[0], position[n, 1] - origin[1], position[n, 2] - origin[2]
+    return (
+        rotation[0, 0] * x + rotation[1, 0] * y + rotation[2, 0] * z,
+        rotation[0, 1] * x + rotation[1, 1] * y + rotation[2, 1] * z,
+        rotation[0, 2] * x + rotation[1, 2] * y + rotation[2, 2] * z,
+    )
 
 
 @kernel
 def _mark_near(near, position, phi, per_h):
-    """Mark the points of the domain that can be inside a solid.
+    """Of the points near, keep those of the domain that can be inside a solid.
 
     A distance changes by no more than the way gone: neither at the nearest node
     nor between the nodes is φ of such a point more than half a cell's diagonal.
@@ -133,6 +160,8 @@ def _mark_near(near, position, phi, per_h):
     for block in prange((len(near) + _BLOCK - 1) // _BLOCK):
         start = np.int64(block) * _BLOCK
         for n in range(start, min(start + _BLOCK, len(near))):
+            if not near[n]:
+                continue
             x, y, z = per_h * position[n, 0], per_h * position[n, 1], per_h * position[n, 2]
             near[n] = False
             if 0.0 <= x <= ni - 1.0 and 0.0 <= y <= nj - 1.0 and 0.0 <= z <= nk - 1.0:

@@ -10,6 +10,7 @@ from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, 
 from paddlewheel.measure.push_out import Pushed, beside, distance_to, push_out
 from paddlewheel.scene import RigidBody, Solid, checked_sides, labelled
 from paddlewheel.solids.mass import Mass, mass_of
+from paddlewheel.solids.pose import Pose, project_on
 from paddlewheel.solids.rigid import placed
 from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.solids.table import tabulated
@@ -40,6 +41,8 @@ class Solids:
         masses = [mass_of(body.shape, grid.h if grid.is_2d else None) for body in bodies]
         shapes = tabulated([body.shape for body in bodies], grid.h, 0.5 * grid.h if grid.is_2d else None)
         self._bodies = list(zip(shapes, masses, strict=True))
+        self._known_poses: dict[float, list[Pose]] = {}
+        self._last: tuple[float, Boundary] | None = None
         self._static = None if self.moving else self._closed(self._phi, self._open, grid.zeros_faces())
         if self._static is not None:
             self._open = None  # not needed again
@@ -67,18 +70,30 @@ class Solids:
     def measure(self, time: float, bodies: Sequence[Body] | None = None) -> Boundary:
         """The boundary at a time [s], with the rigid bodies where they are then, or as drawn.
 
-        Its arrays are shared between steps if nothing moves: not to be written to.
+        Its arrays are shared between calls: not to be written to.
         """
         if self._static is not None:
             return self._static
-        grid, bodies = self.grid, self.drawn if bodies is None else bodies
+        bodies = self.drawn if bodies is None else bodies
+        if not bodies:
+            return self._scripted(time)
+        boundary = self._measured(time)
+        return with_bodies(self.grid, boundary, self._placed(bodies), bodies, self.weights, self.open_sides)
+
+    def _scripted(self, time) -> Boundary:
+        """The boundary without the rigid bodies. It is asked for more than once in a step."""
+        if self._last is None or self._last[0] != time:
+            self._last = time, self._measured(time)
+        return self._last[1]
+
+    def _measured(self, time) -> Boundary:
+        grid = self.grid
         phi, open = self._phi.copy(), Faces(*(w.copy() for w in self._open))
         velocity, nearest = grid.zeros_faces(), None
         if len(self._moving) > 1:
             nearest = Faces(*(np.full(grid.face_shape(a), np.inf, np.float32) for a in range(3)))
         boxes, sticky = [], self._sticky
-        for name, solid in self._moving:
-            pose = solid.pose(time, name)
+        for (_, solid), pose in zip(self._moving, self._poses(time), strict=True):
             shape = Moved(solid.shape, pose)
             box = box_around(grid, shape.bounds())
             within = at_nodes(grid, shape, box)
@@ -90,16 +105,13 @@ class Solids:
                 sticky = self._touched_by([shape], sticky)
         for box in boxes:
             self._reopen(open, phi, box)
-        boundary = self._closed(phi, open, velocity)._replace(sticky=sticky)
-        if not bodies:
-            return boundary
-        return with_bodies(grid, boundary, self._placed(bodies), bodies, self.weights, self.open_sides)
+        return self._closed(phi, open, velocity)._replace(sticky=sticky)
 
     def fastest(self, time: float) -> float:
         """The largest velocity component of any scripted solid where it is on the grid [m/s], at a time [s]."""
         if not self._moving:
             return 0.0
-        return max(float(np.abs(u).max()) for u in self.measure(time, ()).velocity)
+        return max(float(max(u.max(), -u.min())) for u in self._scripted(time).velocity)
 
     def distance(self, points: np.ndarray, time: float, bodies: Sequence[Body] | None = None) -> np.ndarray:
         """Distance to the nearest solid as it is drawn [m], from points (n, 3), at a time [s]; sides do not count."""
@@ -107,13 +119,19 @@ class Solids:
         return distance_to(shapes, np.asarray(points, np.float64), 2 * np.linalg.norm(self.grid.size))
 
     def push_out(
-        self, position: np.ndarray, boundary: Boundary, time: float, bodies: Sequence[Body] | None = None
+        self,
+        position: np.ndarray,
+        boundary: Boundary,
+        time: float,
+        bodies: Sequence[Body] | None = None,
+        among: np.ndarray | None = None,
     ) -> Pushed:
         """Move particles out of the solids as they are drawn; how many were inside, and are left there.
 
-        position [m], (n, 3) float32, is changed in place, boundary is what `measure` gave for that time [s].
+        position [m], (n, 3) float32, is changed in place, boundary is what `measure` gave for that time [s]. Only those
+        `among`, (n,) bool, are looked at, if given.
         """
-        return push_out(self.grid, position, boundary, self._shapes(time, bodies), self.open_sides)
+        return push_out(self.grid, position, boundary, self._shapes(time, bodies), self.open_sides, among)
 
     def carried(
         self, position: np.ndarray, start: float, end: float, before: Sequence[Body], after: Sequence[Body]
@@ -133,14 +151,12 @@ class Solids:
             if farthest < PASSED * h:
                 continue
             reach = farthest + BESIDE * h
-            near = beside(position, shape, reach)
-            points = position[near].astype(np.float64)
-            if self.grid.is_2d:
-                points[:, 2] = 0.5 * h
-            distance = shape.distance(points)
+            near, drawn = beside(position, shape, reach)
+            distance = shape.shape.distance(drawn)
             mine = distance < reach
-            near, points = near[mine], points[mine]
-            found.append((near, distance[mine], _taken(shape, to, points) - points))
+            turned = project_on(drawn[mine], (to.pose.rotation - shape.pose.rotation).T)
+            way = turned + np.subtract(to.pose.position, shape.pose.position)
+            found.append((near[mine], distance[mine], way))
         if not found:
             return None
         near, distance, way = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -152,7 +168,15 @@ class Solids:
 
     def _going(self, time, bodies) -> list[Moved]:
         """The solids that can move, where they are at a time."""
-        return [Moved(solid.shape, solid.pose(time, name)) for name, solid in self._moving] + self._placed(bodies)
+        poses = zip(self._moving, self._poses(time), strict=True)
+        return [Moved(solid.shape, pose) for (_, solid), pose in poses] + self._placed(bodies)
+
+    def _poses(self, time) -> list[Pose]:
+        """Those of the scripted solids at a time. The last two are kept: a step asks again for its start and end."""
+        if time not in self._known_poses:
+            last = list(self._known_poses.items())[-1:]
+            self._known_poses = dict([*last, (time, [solid.pose(time, name) for name, solid in self._moving])])
+        return self._known_poses[time]
 
     def _placed(self, bodies) -> list[Shape]:
         """The rigid bodies where they are."""

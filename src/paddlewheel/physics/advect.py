@@ -22,7 +22,7 @@ HAIR = 1e-3  # cells a particle that met a solid keeps from it
 DEEPEST = 3.0  # cells; a particle deeper in a solid than this is not pushed out
 _STRIDE = 0.25  # cells a particle goes at a time beside a solid, so that it meets a wall one cell thick
 _STRIDES = 2000  # at most
-_ROUND = 0.5 * np.sqrt(3.0)  # cells from a point to its nearest node, at most
+_ROUND = 0.5 * np.sqrt(3.0) + 1e-4  # cells from a point to its nearest node, at most, and some rounding
 _REACH = 0.05  # cells to both sides over which a slope of φ is taken
 _FARTHEST = 1e12  # cells²; no particle goes so far in a step
 _BLOCK = 512  # particles at a time
@@ -33,11 +33,11 @@ _STEPS = (0.0, 0.5, 0.75)
 _WEIGHTS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (2 / 9, 3 / 9, 4 / 9))
 
 # Rows of the numbers of many points: three coordinates or components each; of the parts twice three, see _find.
-_START, _PLACE, _FLOW, _PART, _GONE, _FAR, _SCALE, _ROWS, _INDICES = 0, 3, 6, 9, 15, 18, 19, 20, 6
+_START, _PLACE, _FLOW, _PART, _GONE, _FAR, _SCALE, _AWAY, _ROWS, _INDICES = 0, 3, 6, 9, 15, 18, 19, 20, 21, 6
 
 # And of those beside solids: their place, φ there, what is left of the step, the part of it in this stride, and speed.
 _DISTANCE, _LEFT, _SHARE, _SPEED, _PATH = 3, 4, 5, 6, 7
-_ZERO = np.float32(0)
+_ZERO, _HALF = np.float32(0), np.float32(0.5)
 
 
 def move(
@@ -51,6 +51,7 @@ def move(
     stages: int = 2,
     centroids: Centroids | None = None,
     carried: tuple[np.ndarray, np.ndarray] | None = None,
+    near: np.ndarray | None = None,
 ) -> int:
     """Carry particles at `position` [m], (n, 3) float32, with the flow for dt [s], in place.
 
@@ -65,6 +66,8 @@ def move(
     may by then have passed a particle altogether. So those beside one, `carried` =
     their indices and how far (m, 3) [m] it would take them along, go in its frame:
     there it stands still, and so about does the flow around it.
+
+    near, (n,) bool if given, is set to False for those that have come no nearer to a solid than half a cell's diagonal.
     """
     if position.dtype != np.float32 or position.ndim != 2 or position.shape[1] != 3 or not position.flags.c_contiguous:
         raise ValueError(f"position is {position.dtype} of shape {position.shape}, expected contiguous float32 (n, 3)")
@@ -78,15 +81,16 @@ def move(
     spread = next(n for n in range(int(0.618 * len(counts)), len(counts) + 2) if math.gcd(n, len(counts)) == 1)
     phi = np.require(boundary.phi, np.float32, "CAW")
     with_solids, still = None, np.zeros(0, np.bool_)
+    near = np.empty(len(position), np.bool_) if near is None else near
     if carried is not None:
         with_solids, still = position[carried[0]], np.zeros(len(position), np.bool_)
         still[carried[0]] = True
-    _move(position, still, counts, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, spread)
+    _move(position, near, still, counts, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, spread)
     if carried is not None and len(with_solids):
         lost = np.zeros((-(-len(with_solids) // _BLOCK), 2), np.int64)
         way = np.ascontiguousarray(carried[1], np.float32)
         _move_along(with_solids, way, lost, _flat(velocity), phi, grid.h, dt / grid.h, low, high)
-        position[carried[0]] = with_solids
+        position[carried[0]], near[carried[0]] = with_solids, True
         counts = np.concatenate([counts, lost])
     inside, astray = counts.sum(axis=0).tolist()
     if astray:
@@ -137,23 +141,24 @@ def _limits(grid, open_sides) -> tuple[tuple[float, float, float], tuple[float, 
 
 
 @kernel
-def _move(position, still, counts, flat, phi, h, scale, stages, low, high, spread):
+def _move(position, near, still, counts, flat, phi, h, scale, stages, low, high, spread):
     """First all particles of a block go the whole way. Those that may have met a solid on it start again, with strides
     that cannot pass through a wall, until none is left. Those that are to stand still, if any, are moved by others.
 
     counts has a row for each chunk of particles; `spread` has no divisor in common with their number.
     """
+    per_h = 1.0 / h
     for turn in prange(len(counts)):
         chunk = np.int64(turn) * spread % len(counts)  # particles beside solids cost more: each thread has its share
         rows, index = np.empty((_ROWS, _BLOCK), np.float32), np.empty((_INDICES, _BLOCK), np.int32)
-        path, who = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64)
+        path, who, clear = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.bool_)
         end = min((chunk + 1) * _CHUNK, len(position))
         for start in range(chunk * _CHUNK, end, _BLOCK):
-            block = position[start : min(start + _BLOCK, end)]
+            block, close = position[start : min(start + _BLOCK, end)], near[start : min(start + _BLOCK, end)]
             for p in range(len(block)):
                 rows[_SCALE, p] = scale
                 for a in range(3):
-                    rows[_START + a, p] = block[p, a] / h
+                    rows[_START + a, p] = block[p, a] * per_h
             for p in range(len(block) if len(still) > 0 else 0):
                 rows[_SCALE, p] *= not still[start + p]
             n, strides = len(block), -1
@@ -161,7 +166,7 @@ def _move(position, still, counts, flat, phi, h, scale, stages, low, high, sprea
                 strides += 1
                 _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), stages)
                 if strides == 0:
-                    n, lost = _fly(block, rows, path, who, phi, h, low, high)
+                    n, lost = _fly(block, close, clear, rows, index, path, who, phi, h, low, high)
                 else:
                     n, lost = _march(block, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
                 counts[chunk, int(strides == 0)] += lost
@@ -215,35 +220,65 @@ def _set_out(position, way, path, who, phi, h):
 
 
 @kernel(parallel=False)
-def _fly(position, rows, path, who, phi, h, low, high):
+def _fly(position, near, clear, rows, index, path, who, phi, h, low, high):
     """Move the particles that meet no solid on their way _GONE.
 
     How many may meet one, left where they are and put on the list `who` with their `path`, and how many are not finite.
+    `near` are those that may have come near one.
     """
-    per_h, near, astray = 1.0 / h, 0, 0
-    ni, nj, nk = phi.shape
+    per_h, met = 1.0 / h, 0
+    astray = _look_ahead(near, clear, rows, index, phi, per_h, len(position))
+    size = np.float32(h)
+    for a in range(3):
+        least, most, gone = np.float32(h * low[a]), np.float32(h * high[a]), rows[_GONE + a]
+        for p in range(len(position)):
+            way = size * gone[p] if clear[p] else _ZERO
+            position[p, a] = min(max(position[p, a] + way, least), most)
     for p in range(len(position)):
-        x, y, z = per_h * position[p, 0], per_h * position[p, 1], per_h * position[p, 2]
-        if not x * x + y * y + z * z + rows[_FAR, p] < _FARTHEST:  # nor for NaN
-            astray += 1
+        if clear[p] or not rows[_FAR, p] < _FARTHEST:
             continue
+        x, y, z = per_h * position[p, 0], per_h * position[p, 1], per_h * position[p, 2]
         dx, dy, dz = rows[_GONE, p], rows[_GONE + 1, p], rows[_GONE + 2, p]
         x1, y1, z1 = _kept(x + dx, y + dy, z + dz, low, high)
-        i = np.uint64(np.int64(min(max(x + 0.5, 0.0), ni - 1.0)))
-        j = np.uint64(np.int64(min(max(y + 0.5, 0.0), nj - 1.0)))
-        k = np.uint64(np.int64(min(max(z + 0.5, 0.0), nk - 1.0)))
-        away = per_h * phi[i, j, k] - _ROUND
-        length2 = dx * dx + dy * dy + dz * dz
-        # φ changes by no more than the way gone: mostly one look shows that there is nothing to meet
-        if (away > 0.0 and away * away > length2) or _is_clear(phi, per_h, x, y, z, x1, y1, z1):
+        if _is_clear(phi, per_h, x, y, z, x1, y1, z1):
             _put(position[p], h, x1 - x, y1 - y, z1 - z)
         else:
-            path[0, near], path[1, near], path[2, near] = x, y, z
-            path[_DISTANCE, near], path[_LEFT, near] = per_h * node_value(phi, x, y, z), 1.0
-            path[_SPEED, near] = np.sqrt(length2)
-            who[near] = p
-            near += 1
-    return near, astray
+            path[0, met], path[1, met], path[2, met] = x, y, z
+            path[_DISTANCE, met], path[_LEFT, met] = per_h * node_value(phi, x, y, z), 1.0
+            path[_SPEED, met] = np.sqrt(dx * dx + dy * dy + dz * dz)
+            who[met] = p
+            met += 1
+    return met, astray
+
+
+@kernel(parallel=False)
+def _look_ahead(near, clear, rows, index, phi, per_h, n):
+    """Which of n particles meet no solid on their way for sure, because none is near enough to where they start.
+
+    φ changes by no more than the way gone, so that for most one look at the nearest node is enough. How many are not
+    finite.
+    """
+    shape, phi, node, away = phi.shape, phi.reshape(-1), index[0], rows[_AWAY]
+    for p in range(n):
+        node[p] = 0
+    for a in range(3):
+        start, last, nodes = rows[_START + a], np.float32(shape[a] - 1), np.int32(shape[a])
+        for p in range(n):
+            x = start[p] + _HALF
+            node[p] = node[p] * nodes + np.int32(min(x if x > _ZERO else _ZERO, last))  # _ZERO for NaN
+    for p in range(n):
+        away[p] = phi[np.uint64(node[p])]
+    x, y, z, far = rows[_START], rows[_START + 1], rows[_START + 2], rows[_FAR]
+    dx, dy, dz = rows[_GONE], rows[_GONE + 1], rows[_GONE + 2]
+    scale, half, astray = np.float32(per_h), np.float32(_ROUND), 0
+    for p in range(n):
+        length2 = dx[p] * dx[p] + dy[p] * dy[p] + dz[p] * dz[p]
+        finite = x[p] * x[p] + y[p] * y[p] + z[p] * z[p] + far[p] < np.float32(_FARTHEST)  # nor for NaN
+        free = scale * away[p] - half
+        clear[p] = finite & (free > _ZERO) & (free * free > length2)
+        near[p] = (free < half) | ((free - half) * (free - half) <= length2)
+        astray += not finite
+    return astray
 
 
 @kernel(parallel=False)

@@ -73,26 +73,42 @@ def decay(field: np.ndarray, rate: float, dt: float, ambient: float = 0.0) -> No
 @kernel
 def _lift(out, u, density, temperature, among, axis, heavy, hot, ambient):
     """Add the mean of heavy × d + hot × (T − T_amb) of the cells beside each face of an axis."""
+    di, dj, dk = int(axis == 0), int(axis == 1), int(axis == 2)
+    nx, ny, nz = density.shape
     for plane in prange(u.shape[0]):
         i = np.int64(plane)
+        # of the cells below and above a row of faces, with an empty one at both ends
+        below, above = np.zeros(nz + 2, np.float32), np.zeros(nz + 2, np.float32)
+        is_below, is_above = np.zeros(nz + 2, np.bool_), np.zeros(nz + 2, np.bool_)
         for j in range(u.shape[1]):
+            for push, there, a, b in ((below, is_below, i - di, j - dj), (above, is_above, i, j)):
+                inside = 0 <= a < nx and 0 <= b < ny
+                a, b = min(max(a, 0), nx - 1), min(max(b, 0), ny - 1)
+                d, t, smoky = density[a, b], temperature[a, b], among[a, b]
+                for k in range(nz):
+                    there[k + 1] = inside and smoky[k]
+                    push[k + 1] = heavy * d[k] + hot * (t[k] - ambient) if there[k + 1] else np.float32(0)
+            before, after, lacking = u[i, j], out[i, j], False
             for k in range(u.shape[2]):
-                push, count = _mean_push(density, temperature, among, axis, i, j, k, 0, heavy, hot, ambient)
-                if count == 0:
-                    push, count = _mean_push(density, temperature, among, axis, i, j, k, 1, heavy, hot, ambient)
-                out[i, j, k] = u[i, j, k] + push
+                both = is_below[k + 1 - dk] and is_above[k + 1]
+                total = below[k + 1 - dk] + above[k + 1]
+                after[k] = before[k] + (np.float32(0.5) * total if both else total)
+                lacking |= not (is_below[k + 1 - dk] or is_above[k + 1])
+            for k in range(u.shape[2] if lacking else 0):
+                if not (is_below[k + 1 - dk] or is_above[k + 1]):
+                    after[k] = before[k] + _mean_push(density, temperature, among, axis, i, j, k, heavy, hot, ambient)
 
 
 @kernel(parallel=False)
-def _mean_push(density, temperature, among, axis, i, j, k, around, heavy, hot, ambient):
-    """The mean over the cells beside a face, and up to so many `around` those; and how many they are."""
+def _mean_push(density, temperature, among, axis, i, j, k, heavy, hot, ambient):
+    """The mean over the cells up to a cell from those beside a face; 0 if there are none."""
     nx, ny, nz = density.shape
     di, dj, dk = int(axis == 0), int(axis == 1), int(axis == 2)
     total, count = np.float32(0), 0
-    for i1 in range(max(i - di - around, 0), min(i + around, nx - 1) + 1):
-        for j1 in range(max(j - dj - around, 0), min(j + around, ny - 1) + 1):
-            for k1 in range(max(k - dk - around, 0), min(k + around, nz - 1) + 1):
+    for i1 in range(max(i - di - 1, 0), min(i + 1, nx - 1) + 1):
+        for j1 in range(max(j - dj - 1, 0), min(j + 1, ny - 1) + 1):
+            for k1 in range(max(k - dk - 1, 0), min(k + 1, nz - 1) + 1):
                 if among[i1, j1, k1]:
                     total += heavy * density[i1, j1, k1] + hot * (temperature[i1, j1, k1] - ambient)
                     count += 1
-    return (total / np.float32(count) if count > 0 else np.float32(0)), count
+    return total / np.float32(count) if count > 0 else np.float32(0)

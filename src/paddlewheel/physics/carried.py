@@ -36,6 +36,7 @@ from paddlewheel.grid.framed import (
     framed,
     inner,
     locate,
+    number,
     sample_before,
     value_of_known,
 )
@@ -58,8 +59,9 @@ _BLOCK = 512  # samples at a time
 class _Samples(NamedTuple):
     """The samples of a field at one time, framed, and the solids among them.
 
-    known  those that may be read, bool
-    whole  whether all eight from here to the next are known, and are in the domain or beside a closed side, bool
+    known  those that may be read, bool; empty if all may
+    whole  whether all eight from here to the next are known, and are in the domain or beside a closed side, bool; empty
+           if all are
     phi    signed distance to solids at nodes [m]
     """
 
@@ -132,8 +134,8 @@ def carried_faces(
     result = []
     for a, u in enumerate(velocity):
         everywhere, value = np.ones(u.shape, bool), 0.0 if ambient is None else ambient[a]
-        old = _samples(everywhere, before.phi, sides)
-        new = old if before is boundary else _samples(everywhere, boundary.phi, sides)
+        old = _samples(everywhere if sides else None, before.phi, sides)
+        new = old if before is boundary else _samples(everywhere if sides else None, boundary.phi, sides)
         whole = boundary.open[a] == 1
         after = _carried(grid, [u], (value,), sides, everywhere, whole, old, new, flow, a, dt, scheme, stages)[0]
         result.append(np.where(boundary.open[a] > 0, after, u))
@@ -161,12 +163,15 @@ def _checked(grid, flow, boundary, before, dt, open_sides, scheme, stages) -> tu
 
 
 def _samples(known, phi, open_sides) -> _Samples:
+    phi = np.require(phi, np.float32, "CAW")
+    if known is None:
+        return _Samples(*np.empty((2, 0, 0, 0), np.bool_), phi)
     whole = framed(known, False, open_sides)
     for axis in range(3):
         below, above = ([slice(None)] * 3 for _ in range(2))
         below[axis], above[axis] = slice(-1), slice(1, None)
         whole[tuple(below)] &= whole[tuple(above)]
-    return _Samples(framed(known, True, open_sides), whole, np.require(phi, np.float32, "CAW"))
+    return _Samples(framed(known, True, open_sides), whole, phi)
 
 
 def _carried(
@@ -206,7 +211,10 @@ def _balance(field, first, cut) -> None:
 
 
 def _all_framed(fields, ambient, open_sides) -> np.ndarray:
-    return np.stack([framed(q, value, open_sides) for q, value in zip(fields, ambient, strict=True)])
+    out = np.empty((len(fields), *(n + 2 for n in fields[0].shape)), np.float32)
+    for q, value, to in zip(fields, ambient, out, strict=True):
+        framed(q, value, open_sides, to)
+    return out
 
 
 def _rows(fields) -> np.ndarray:
@@ -304,7 +312,7 @@ def _bring_block(first, out, low, high, fields, back, samples, cells, axis):
     for m in range(len(fields)):
         value, lowest, highest = out[m, first : first + n], low[m, first : first + n], high[m, first : first + n]
         fetch_range(value, lowest, highest, fields[m], index, part, cells, axis)
-        for p in range(n):
+        for p in range(n if len(whole) > 0 else 0):
             at = sample_before(index, p, cells, axis)
             if not whole[at]:
                 value[p] = value_of_known(fields[m], known, at, part, p, cells, axis)
@@ -317,16 +325,15 @@ def _mend_block(first, out, low, high, fields, brought, ahead, wanted, samples, 
     place, index, part = np.empty((3, n), np.float32), np.empty((6, n), np.int32), np.empty((6, n), np.float32)
     lost, mendable = np.empty(n, np.float32), np.empty(n, np.bool_)
     here = np.empty(n, np.uint64)
+    number(here, first, cells, axis)
     locate(place, first, cells, axis)
-    find(index, part, place, cells)
     for p in range(n):
         mendable[p] = wanted[first + p]
         if axis < 0:
             mendable[p] &= _free_part(samples.phi, per_h, place, p, ahead, first + p) == 1.0
-        here[p] = sample_before(index, p, cells, axis)
     _arrive(place, index, part, ahead, first, cells, axis)
     whole = samples.whole.reshape(-1)
-    for p in range(n):
+    for p in range(n if len(whole) > 0 else 0):
         mendable[p] &= whole[sample_before(index, p, cells, axis)]
     for m in range(len(fields)):
         value, lowest, highest = out[m, first : first + n], low[m, first : first + n], high[m, first : first + n]

@@ -83,14 +83,14 @@ def seed_in_chunks(
 
 def reseed(
     grid: Grid, position: np.ndarray, first: np.ndarray, solid: np.ndarray, *, per_cell: int = 8, number: int = 0
-) -> bool:
+) -> np.ndarray | None:
     """Scatter what is more than CROWDED × per_cell in a cell, in place: on one spot no flow parts particles.
 
     Each goes SCATTER cells at most along each axis, straight on until it would
     meet a solid (its distance `solid` [m] at nodes) or a side of the domain. None
     is made or lost, because their number is the volume of the liquid. Making room
     around a crowd instead would leave a bubble there, long before the crowd parts.
-    Returns whether there was any.
+    Returns which went, (n,) bool, or None if none did.
 
     position [m], (n, 3) float32, in the order of cells; first is the range of
     each cell's particles, (nx ny nz + 1,); `number` should differ from step to step.
@@ -100,7 +100,9 @@ def reseed(
     if solid.shape != grid.node_shape:
         raise ValueError(f"solid of shape {solid.shape}: expected values at nodes, {grid.node_shape}")
     solid = np.require(solid, np.float32, "CAW")
-    return _scatter(position, first, grid.first, solid, grid.h, round(CROWDED * per_cell), number) > 0
+    most, went = round(CROWDED * per_cell), np.zeros(len(position), np.bool_)
+    any_went = _scatter(position, went, first, grid.first, solid, grid.h, most, number) > 0
+    return went if any_went else None
 
 
 def refill(
@@ -131,13 +133,14 @@ def _mark_outside(outside, points, solid, per_h):
 
 
 @kernel
-def _scatter(position, first, lowest, solid, h, most, number):
+def _scatter(position, went, first, lowest, solid, h, most, number):
     """See reseed; how many went."""
     count = 0
     for cell in prange(len(first) - 1):
         over = first[cell + 1] - first[cell] - most
         if over > 0:
             _scatter_crowd(position, first[cell], first[cell + 1], most, np.int64(cell), lowest, solid, h, number)
+            went[first[cell] + most : first[cell + 1]] = True
             count += over
     return count
 
@@ -281,10 +284,21 @@ def _seen_in_slabs(slabs, solid):
     for slab in prange(slabs.shape[0]):
         half = np.int64(slab)
         open = np.zeros((2 * ny + 2, 2 * nz + 2), np.float32)  # with a margin of zeros for what is beyond the sides
+        clear = np.ones(ny + 2, np.bool_)  # rows without a solid, and what is beyond the sides
         for j in range(ny):
-            for k in range(nz):
-                _open_eighths(open, solid, half // 2, j, k, half % 2)
+            clear[j + 1] = solid[half // 2 : half // 2 + 2, j : j + 2].min() > 0.0
+            if clear[j + 1]:
+                open[1 + 2 * j : 3 + 2 * j, 1:-1] = 1.0
+            else:
+                for k in range(nz):
+                    _open_eighths(open, solid, half // 2, j, k, half % 2)
         for j in range(ny):
+            if clear[j] and clear[j + 1] and clear[j + 2]:
+                row, lost = 1.0 - y[0] * ((j == 0) + (j == ny - 1)), z[0]
+                slabs[half, j] = row
+                slabs[half, j, 0] -= row * lost
+                slabs[half, j, nz - 1] -= row * lost
+                continue
             for k in range(nz):
                 total = 0.0
                 for b in range(4):

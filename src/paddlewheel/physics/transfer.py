@@ -6,7 +6,14 @@ carry the gradient of their velocity.
 
 import numpy as np
 
-from paddlewheel.grid.sample import add_to_cells, add_to_faces, face_value, face_value_and_gradient, slabs_of
+from paddlewheel.grid.sample import (
+    add_to_cells,
+    add_to_faces,
+    face_value,
+    face_value_and_gradient,
+    give_to_points,
+    slabs_of,
+)
 from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces, Grid, Particles
@@ -244,14 +251,20 @@ def _blur(out, fields, axis):
 
 
 def to_particles(
-    grid: Grid, particles: Particles, new: Faces, old: Faces | None = None, flip: float = 0.0
+    grid: Grid,
+    particles: Particles,
+    new: Faces,
+    old: Faces | None = None,
+    flip: float = 0.0,
+    first: np.ndarray | None = None,
 ) -> Particles:
     """The particles with the velocity of the faces, in place: the arrays passed are those returned.
 
         FLIP   v ← u_new(x) + flip (v − u_old(x))         flip = 0 is PIC
         APIC   v ← u_new(x),   c_a ← Σ_f ∇w_f(x) u_f      if the particles have an affine part
 
-    The old field is the one `to_faces` gave, before the forces; APIC needs none.
+    The old field is the one `to_faces` gave, before the forces; APIC needs none. With `first`, as `sorted_by_cell`
+    gave it, those of one cell are looked at together, which is faster.
     """
     position, velocity, affine, smoke = _checked(particles)
     fields = {"new": as_faces(new, np.float32)}
@@ -268,7 +281,14 @@ def to_particles(
         change = Faces(*(np.empty_like(u) for u in change))
         for axis in range(3):
             _subtract(*(u[axis].reshape(-1) for u in (change, fields["new"], fields["old"])), np.float32(flip))
-    _interpolate(velocity, affine, position, change, grid.first, np.float32(flip), 1 / grid.h)
+    if first is None or len(affine) or not len(position):
+        _interpolate(velocity, affine, position, change, grid.first, np.float32(flip), 1 / grid.h)
+    else:
+        first = _checked_first(grid, position, first)
+        shares = np.searchsorted(first, np.linspace(0, len(position), BLOCKS + 1))
+        shares[0], shares[-1] = 0, len(first) - 1
+        flat = (u.reshape(-1) for u in change)
+        give_to_points(velocity, np.float32(flip), position, *flat, grid.shape, first, grid.first, shares, grid.h)
     return Particles(position, velocity, affine, smoke)
 
 

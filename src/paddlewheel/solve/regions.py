@@ -31,8 +31,9 @@ class Regions(NamedTuple):
 
     def sums(self, field: np.ndarray) -> np.ndarray:
         """Sum of a field over each region."""
-        closed = self.label >= 0
-        return np.bincount(self.label[closed], field[closed], len(self.cells))
+        total = np.zeros(len(self.cells))
+        _sum_by_label(total, self.label.reshape(-1), np.ascontiguousarray(field).reshape(-1))
+        return total
 
     def means(self, field: np.ndarray) -> np.ndarray:
         """The part of a field in the null space, as a constant for each region: its mean, if all constants are free."""
@@ -47,8 +48,10 @@ class Regions(NamedTuple):
 
     def centred(self, field: np.ndarray) -> np.ndarray:
         """The field less its part in the null space."""
-        shift = np.append(self.means(field), 0.0)  # label −1 finds the zero
-        return field - shift[self.label]
+        out = np.empty(field.shape)
+        flat = (np.ascontiguousarray(array).reshape(-1) for array in (field, self.label))
+        _subtract_by_label(out.reshape(-1), *flat, self.means(field))
+        return out
 
 
 def closed_regions(system: System) -> Regions | None:
@@ -65,6 +68,19 @@ def closed_regions(system: System) -> Regions | None:
     cells = np.bincount(label[label >= 0], minlength=int(closed.sum()))
     free = np.eye(len(cells)) if system.rows is None else free_constants(system.rows, label, len(cells))
     return Regions(label.reshape(shape), cells, free)
+
+
+@kernel(parallel=False)
+def _sum_by_label(total, label, field):
+    for n in range(len(label)):
+        if label[n] >= 0:
+            total[label[n]] += field[n]
+
+
+@kernel(parallel=False)
+def _subtract_by_label(out, field, label, constants):
+    for n in range(len(label)):
+        out[n] = field[n] - (constants[label[n]] if label[n] >= 0 else 0.0)
 
 
 @kernel(parallel=False)
