@@ -105,7 +105,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 _COMMANDS = ("run", "render", "gallery", "check", "first-step", "bench")
-_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "smoke", "startup")
+_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "smoke", "viscosity", "startup")
 
 
 def _checked_names(arguments: list[str]) -> list[str]:
@@ -260,6 +260,7 @@ def _add_bench(commands) -> None:
     _add_bodies(kinds)
     _add_walls(kinds)
     _add_smoke(kinds)
+    _add_viscosity(kinds)
 
     start = kinds.add_parser(
         "startup",
@@ -346,6 +347,22 @@ def _add_smoke(kinds) -> None:
     _add_count(parser, "--frames", benchmark.FRAMES, "that are timed")
     _add_json(parser)
     parser.set_defaults(command=bench.smoke)
+
+
+def _add_viscosity(kinds) -> None:
+    parser = kinds.add_parser(
+        "viscosity",
+        help="the viscous solve on a ladder of grids, from hardly viscous to stiff",
+        description="Time one viscous solve of a column of liquid in a corner and of a free ball, for ν Δt/h² from 1 to\n"
+        "a million. docs/benchmarks.md says how it is measured.",
+        epilog="""examples:
+  paddlewheel bench viscosity --json viscosity.json
+  paddlewheel bench viscosity --cells 64 --tolerance 1e-9""",
+    )
+    _add_ladder(parser, "--cells", benchmark.VISCOUS_CELLS, "along each side of the cube")
+    parser.add_argument("--tolerance", type=float, default=1e-4, help="of the solve (default: %(default)g)")
+    _add_json(parser)
+    parser.set_defaults(command=bench.viscosity)
 
 
 def _add_ladder(parser, name: str, cells, what: str) -> None:

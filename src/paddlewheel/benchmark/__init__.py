@@ -4,6 +4,14 @@ Every case runs in a process of its own, so that its peak memory is its own.
 docs/benchmarks.md says what each figure means.
 """
 
+from paddlewheel.benchmark.friction import (
+    VISCOUS_CELLS,
+    ViscousCase,
+    viscosity,
+    viscosity_summary,
+    viscosity_table,
+    viscous_ladder,
+)
 from paddlewheel.benchmark.machine import triad_bandwidth
 from paddlewheel.benchmark.projection import (
     CELLS,
@@ -70,6 +78,7 @@ __all__ = [
     "SPHERE_CELLS",
     "STAGES",
     "STEPS",
+    "VISCOUS_CELLS",
     "WALL_CELLS",
     "WALL_STEPS",
     "WARM_STEPS",
@@ -77,6 +86,7 @@ __all__ = [
     "Case",
     "LiquidCase",
     "SmokeCase",
+    "ViscousCase",
     "bodies_ladder",
     "bodies_summary",
     "dam_break",
@@ -105,6 +115,10 @@ __all__ = [
     "step_traffic",
     "traffic",
     "triad_bandwidth",
+    "viscosity",
+    "viscosity_summary",
+    "viscosity_table",
+    "viscous_ladder",
     "walls",
     "walls_summary",
     "walls_table",

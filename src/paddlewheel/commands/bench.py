@@ -70,6 +70,17 @@ def walls(options) -> int:
     return 0
 
 
+def viscosity(options) -> int:
+    """Time the viscous solve alone."""
+    cases = benchmark.viscous_ladder(options.cells, options.tolerance)
+    _check_writable(options.json)
+    result = benchmark.viscosity(cases, progress)
+    _tell([benchmark.viscosity_table(result)], benchmark.viscosity_summary(result))
+    if options.json is not None:
+        _write_json(options.json, result)
+    return 0
+
+
 def smoke(options) -> int:
     """Time frames of smoke, beside PhiFlow."""
     cases = benchmark.smoke_ladder(options.paddle, options.plume)

@@ -88,19 +88,22 @@ def strain(
     mass_scale: float = 1.0,
     weight_scale: float = 1.0,
     coupled: bool = True,
+    tied: np.ndarray | None = None,
 ) -> Strain:
     """The matrix from `filled` and `weight` of the octants of cells, shape (2 ni, 2 nj, 2 nk), means of m and w.
 
     distance, of each component on its faces [cells], tells where it is unknown. In a grid one cell thick along the
     first axis that component is not there, nor does anything change along it. Not `coupled`, each component is for
-    itself: the energy is that of the squared gradients, Σ w (∂_b u_a)².
+    itself: the energy is that of the squared gradients, Σ w (∂_b u_a)². `tied` takes the place of weight in strains that
+    known components have a part in.
     """
     shape = tuple(n // 2 for n in filled.shape)
     room, _ = _pitch(shape)
     size = (shape[0] + 3) * room
     mass, inverse, stretch = (np.zeros((3, size), np.float32) for _ in range(3))
     own, cross = np.zeros((3, 2, size), np.float32), np.zeros((3, size), np.float32)
-    _measure(mass, stretch, own, cross, filled, weight, *distance, mass_scale, weight_scale, coupled)
+    tied = weight if tied is None else tied
+    _measure(mass, stretch, own, cross, filled, weight, tied, *distance, mass_scale, weight_scale, coupled)
     spans = np.empty((shape[0] + 1, shape[1] + 1, 2, 3), np.int64)
     _finish(spans, mass, inverse, stretch, own, cross, shape, LEAST_MASS * mass_scale)
     return Strain(_layout(spans, shape, size), mass, inverse, stretch, own, cross)
@@ -208,7 +211,7 @@ def part(one, other):
 
 
 @kernel
-def _measure(mass, stretch, own, cross, filled, weight, d0, d1, d2, mass_scale, weight_scale, coupled):
+def _measure(mass, stretch, own, cross, filled, weight, tied, d0, d1, d2, mass_scale, weight_scale, coupled):
     """Masses of faces, −1 where they are known, and weights of samples."""
     ni, nj, nk = filled.shape[0] // 2, filled.shape[1] // 2, filled.shape[2] // 2
     shape = (ni, nj, nk)
@@ -229,19 +232,24 @@ def _measure(mass, stretch, own, cross, filled, weight, d0, d1, d2, mass_scale, 
                         m = _mean(filled, 2 * i + int(a != 0), 2 * j + int(a != 1), 2 * k + int(a != 2))
                         mass[a, at] = mass_scale * m if distance[a][i, j, k] > 0.0 else -1.0
                 if i < ni and j < nj and k < nk:
-                    w = (1.0 + coupled) * weight_scale * _mean(weight, 2 * i + 1, 2 * j + 1, 2 * k + 1)
+                    scale = (1.0 + coupled) * weight_scale
+                    free = scale * _mean(weight, 2 * i + 1, 2 * j + 1, 2 * k + 1)
+                    held = scale * _mean(tied, 2 * i + 1, 2 * j + 1, 2 * k + 1)
                     for a in range(3):
-                        if w > 0.0 and not (flat and a == 0):
+                        if free > 0.0 and not (flat and a == 0):
                             e0, e1, e2 = int(a == 0), int(a == 1), int(a == 2)
-                            theta = part(distance[a][i, j, k], distance[a][i + e0, j + e1, k + e2])
-                            stretch[a, at] = w / theta
+                            one, other = distance[a][i, j, k], distance[a][i + e0, j + e1, k + e2]
+                            stretch[a, at] = free if min(one, other) > 0.0 else held / part(one, other)
                 for c in range(3):
                     a, b = (c + 1) % 3, (c + 2) % 3
                     inside = 0 < index[a] and index[a] < shape[a] and 0 < index[b] and index[b] < shape[b]
                     if inside and index[c] < shape[c] and not (flat and c != 0):
-                        w = weight_scale * _mean(weight, 2 * i + int(c == 0), 2 * j + int(c == 1), 2 * k + int(c == 2))
+                        i2, j2, k2 = 2 * i + int(c == 0), 2 * j + int(c == 1), 2 * k + int(c == 2)
+                        w = weight_scale * _mean(weight, i2, j2, k2)
                         if w > 0.0:
-                            first, second = edge_parts(distance[a], distance[b], a, b, i, j, k)
+                            first, second, known = edge_parts(distance[a], distance[b], a, b, i, j, k)
+                            if known:
+                                w = weight_scale * _mean(tied, i2, j2, k2)
                             if first > 0.0:
                                 if coupled:
                                     w *= min(first, second)
@@ -255,14 +263,15 @@ def _measure(mass, stretch, own, cross, filled, weight, d0, d1, d2, mass_scale, 
 
 @kernel(parallel=False)
 def edge_parts(da, db, a, b, i, j, k):
-    """θ of the differences of components a and b at an edge normal to both; zeros if all four are known."""
+    """θ of the differences of components a and b at an edge normal to both, zeros if all four are known; and whether any
+    is."""
     a0, a1, a2 = int(a == 0), int(a == 1), int(a == 2)
     b0, b1, b2 = int(b == 0), int(b == 1), int(b == 2)
     one, other = da[i - b0, j - b1, k - b2], da[i, j, k]
     low, high = db[i - a0, j - a1, k - a2], db[i, j, k]
     if max(max(one, other), max(low, high)) <= 0.0:
-        return 0.0, 0.0
-    return part(one, other), part(low, high)
+        return 0.0, 0.0, True
+    return part(one, other), part(low, high), min(min(one, other), min(low, high)) <= 0.0
 
 
 @kernel(parallel=False)

@@ -8,7 +8,8 @@ motion is a fine one and has no strain on any level.
 At the surface the octants of a coarse level are blurred over neighbours. Else
 some coarse unknowns would hang on a single sample of strain; they could move
 almost freely, but not so the fine ones they stand for (without the blur a ball
-takes 39 iterations at w = 100, with it 8).
+takes 39 iterations at w = 100, with it 8). What is tied to known components is
+not blurred: liquid near a wall is not held by it.
 
 Gauss–Seidel goes through the components and their red and black faces, on the
 way up in reverse order, so that the cycle is symmetric.
@@ -20,7 +21,7 @@ from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.packed import FIRST, LAST, PLAIN, START, I, J
 from paddlewheel.solve.strain import PARITY, Strain, hops, place, strain
 
-SMOOTHING = 2
+SMOOTHING = 3
 DENSE = 700  # a level with no more unknowns is solved directly
 
 
@@ -30,12 +31,12 @@ class StrainMultigrid:
     def __init__(self, finest: Strain, filled: np.ndarray, weight: np.ndarray, distance, coupled: bool = True):
         self.levels, self._vectors = [finest], []
         mass_scale = weight_scale = 1.0
+        tied, flat = weight, filled.shape[0] == 2
         while self.levels[-1].unknowns > DENSE:
-            flat = filled.shape[0] == 2
-            filled, weight = _coarser(filled, flat), _coarser(weight, flat)
+            filled, weight, tied = _blurred(_means(filled), flat), _blurred(_means(weight), flat), _widened(_means(tied), flat)
             distance = [_coarser_distance(d, a, flat) for a, d in enumerate(distance)]
             mass_scale, weight_scale = mass_scale * (4 if flat else 8), weight_scale * (1 if flat else 2)
-            self.levels.append(strain(filled, weight, distance, mass_scale, weight_scale, coupled))
+            self.levels.append(strain(filled, weight, distance, mass_scale, weight_scale, coupled, tied))
         for level in self.levels:
             self._vectors.append(tuple(level.layout.zeros(np.float32) for _ in range(3)))
         self._direct = _Direct(self.levels[-1])
@@ -120,15 +121,31 @@ def _substitute(x, factor, band):
         x[j] = total / row[j]
 
 
-def _coarser(octants: np.ndarray, flat: bool) -> np.ndarray:
-    """The octants of cells twice as large, blurred, with a cell more on either side; along a flat axis nothing changes."""
-    cells = tuple(n // 2 for n in octants.shape)
-    coarse = [-(-n // 2) + 2 for n in cells]
-    out = np.empty([2 if a == 0 and flat else 2 * n for a, n in enumerate(coarse)], np.float32)
-    means = np.empty(cells, np.float32)
+def _means(octants: np.ndarray) -> np.ndarray:
+    """Means over the octants of each cell."""
+    means = np.empty([n // 2 for n in octants.shape], np.float32)
     _cell_means(means, octants)
+    return means
+
+
+def _room(cells, flat: bool) -> list[int]:
+    """The shape of the octants of cells twice as large, with a cell more on either side; the same along a flat axis."""
+    return [2 if a == 0 and flat else 2 * (-(-n // 2) + 2) for a, n in enumerate(cells)]
+
+
+def _blurred(means: np.ndarray, flat: bool) -> np.ndarray:
+    """Cells as octants of cells twice as large, blurred."""
+    out = np.empty(_room(means.shape, flat), np.float32)
     _blur(out, means, flat)
     return out
+
+
+def _widened(means: np.ndarray, flat: bool) -> np.ndarray:
+    """The same as they are."""
+    if flat:
+        means = np.concatenate([means, means])
+    more = [(0, 0) if a == 0 and flat else (2, n - m - 2) for a, (n, m) in enumerate(zip(_room(means.shape, flat), means.shape, strict=True))]
+    return np.pad(means, more)
 
 
 def _coarser_distance(distance: np.ndarray, axis: int, flat: bool) -> np.ndarray:
