@@ -228,7 +228,7 @@ class Bodies:
         return RigidBodies(np.array([body.position for body in bodies]), velocities(bodies), inverse)
 
     def dragged(self, bodies, boundary: Boundary, motion, grid: Grid) -> tuple[tuple[Body, ...], Boundary]:
-        """The bodies, moving as viscosity let them, (n, 6), and the boundary beside them; None leaves them as they are."""
+        """The bodies, moving as viscosity let them, (n, 6), or if None as before; and the boundary beside them."""
         if motion is None:
             return bodies, boundary
         bodies = with_velocities(bodies, motion)

@@ -353,8 +353,8 @@ def _add_viscosity(kinds) -> None:
     parser = kinds.add_parser(
         "viscosity",
         help="the viscous solve on a ladder of grids, from hardly viscous to stiff",
-        description="Time one viscous solve of a column of liquid in a corner and of a free ball, for ν Δt/h² from 1 to\n"
-        "a million. docs/benchmarks.md says how it is measured.",
+        description="Time one viscous solve of a column of liquid in a corner and of a free ball, for ν Δt/h² from\n"
+        "1 to a million. docs/benchmarks.md says how it is measured.",
         epilog="""examples:
   paddlewheel bench viscosity --json viscosity.json
   paddlewheel bench viscosity --cells 64 --tolerance 1e-9""",

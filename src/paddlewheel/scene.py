@@ -312,8 +312,8 @@ class Scene:
     fps         frames per second
     items       what is in the box
     open_sides  sides of the box without a wall, where p = 0: any of -x +x -y +y -z +z
-    walls       what holds viscous liquid: "no-slip" all sides and solids, "free-slip" none of them; None the solids, but
-                not the sides of the box
+    walls       what holds viscous liquid: all sides and solids, "no-slip", or none of them, "free-slip"; None the
+                solids, but not the sides of the box
     buoyancy    (α, β): smoke sinks with α [m/s²] × its density, and rises with β [m/s²] for each kelvin
     vorticity   ε [1/s] of the force that keeps small vortices of smoke turning (Fedkiw et al. 2001)
     cooling     [1/s]: how fast smoke takes the temperature of the surroundings

@@ -144,7 +144,7 @@ def body_in_ball(plane, kappa, shape, motion, velocity):
 
 SHAPES = {
     "sphere": lambda c: Sphere(tuple(c), 0.15),
-    "box": lambda c: Box(tuple(c - 0.11), tuple(c + [0.13, 0.09, 0.1])),
+    "box": lambda c: Box(tuple(c - 0.11), tuple(c + np.array([0.13, 0.09, 0.1]))),
 }
 
 
@@ -180,7 +180,9 @@ def test_a_stiff_blob_and_its_body_come_to_move_as_one(plane):
 
 
 def face_distances(grid, centre):
-    return [np.linalg.norm((grid.face_points(a) - centre)[..., : 2 if grid.is_2d else 3], axis=-1) - 0.15 for a in range(3)]
+    return [
+        np.linalg.norm((grid.face_points(a) - centre)[..., : 2 if grid.is_2d else 3], axis=-1) - 0.15 for a in range(3)
+    ]
 
 
 def box_volume(octants):

@@ -97,7 +97,9 @@ def _level_set(liquid, grid) -> np.ndarray:
 
 def viscosity_table(result: dict) -> Table:
     """One row per liquid, grid and κ."""
-    table = Table(title="the viscous solve", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table = Table(
+        title="the viscous solve", title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+    )
     table.add_column("liquid")
     for heading in ("cells", "ν Δt/h²", "unknowns", "iterations", "set-up ms", "solve ms", "residual"):
         table.add_column(heading, justify="right", no_wrap=True)

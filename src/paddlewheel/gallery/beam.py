@@ -38,7 +38,7 @@ def scene(cells: int = 64, viscosity: float = 400.0, advection: str = "apic", su
 
 
 def check(simulation: Simulation) -> dict[str, float]:
-    """What must hold of any scene; and how far beams go with each surface: their ends to the wall, their middles down."""
+    """What must hold of any scene; and how far beams go with each surface: ends to the wall, middles down."""
     watch = common.Watch(simulation)
     before = _end_and_middle(simulation)
     list(watch.run(FRAMES))

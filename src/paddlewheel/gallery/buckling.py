@@ -14,7 +14,9 @@ from paddlewheel.scene import Inflow, Method, Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 
-caption = "A sheet of honey falls on a floor and folds up; one of less viscous liquid does not, stiffer ones fold wider."
+caption = (
+    "A sheet of honey falls on a floor and folds up; one of less viscous liquid does not, stiffer ones fold wider."
+)
 
 LIMITS = common.LIMITS | {
     "sway at 200 Pa s / thickness": 0.2,

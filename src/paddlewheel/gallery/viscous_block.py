@@ -8,7 +8,9 @@ from paddlewheel.scene import Liquid, Method, Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 
-caption = "A block of liquid, thin as water at one end and stiff at the other, falls level and splashes at one end only."
+caption = (
+    "A block of liquid, thin as water at one end and stiff at the other, falls level and splashes at one end only."
+)
 
 LIMITS = common.LIMITS | {
     "sideways momentum in the fall / momentum": 1e-4,

@@ -54,7 +54,7 @@ class Rubbed(NamedTuple):
     """What viscosity leaves behind.
 
     velocity  [m/s], float32
-    known     the faces on which it is known then: in the liquid, a little beyond its surface, and in solids that hold it
+    known     the faces on which it is known then: in liquid, a little beyond its surface, and in solids that hold it
     motion    of the bodies, (n, 6); None if they take no part
     info      how the solve went
     """
@@ -107,7 +107,9 @@ class _Box:
         for a, values, mask in zip(self.order, turned, where, strict=True):
             values, mask = values.transpose(back), mask.transpose(back)
             shape = fields[a].shape
-            to = tuple(slice(max(low, 0), min(low + n, m)) for low, n, m in zip(self.low, values.shape, shape, strict=True))
+            to = tuple(
+                slice(max(low, 0), min(low + n, m)) for low, n, m in zip(self.low, values.shape, shape, strict=True)
+            )
             own = tuple(slice(s.start - low, s.stop - low) for s, low in zip(to, self.low, strict=True))
             np.copyto(fields[a][to], values[own], where=mask[own])
 
@@ -165,9 +167,7 @@ def viscous(
         product = rigid.added_to(product)
     system = _System(matrix, rhs)
     multigrid = StrainMultigrid(matrix, problem.octants, problem.weights, problem.distance, coupled)
-    solution, info = conjugate_gradients(
-        system, start, product, multigrid, tolerance, MOST_ITERATIONS, "viscosity"
-    )
+    solution, info = conjugate_gradients(system, start, product, multigrid, tolerance, MOST_ITERATIONS, "viscosity")
     out = Faces(*(np.array(u, np.float32) for u in velocity))
     known = Faces(*(np.zeros(u.shape, bool) for u in velocity))
     _write(out, known, box, problem, matrix, solution)
@@ -202,7 +202,9 @@ def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solid
             d = nodes / np.float32(grid.h)
             for b in range(3):
                 if b != a:
-                    lower, upper = (tuple(s if c == b else slice(None) for c in range(3)) for s in (slice(-1), slice(1, None)))
+                    lower, upper = (
+                        tuple(s if c == b else slice(None) for c in range(3)) for s in (slice(-1), slice(1, None))
+                    )
                     d = 0.5 * (d[lower] + d[upper])
         distance.append(np.ascontiguousarray(d, np.float32))
     for b, side in enumerate(box.order):
@@ -211,7 +213,7 @@ def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solid
         for sign, index in (("-", 0), ("+", grid.shape[side])):
             how = walls.get(sign + AXES[side])
             for a in range(3):
-                if a == b and how is not None or how == "no-slip":
+                if (a == b and how is not None) or how == "no-slip":
                     x = box.coordinates(side, a == b)
                     away = (x - index if sign == "-" else index - x).astype(np.float32)
                     np.minimum(distance[a], away, out=distance[a])
@@ -251,7 +253,9 @@ def _rigid(box, grid, boundary, bodies, matrix, problem, density) -> Rigid:
         start = [body.origin[a] - grid.first[a] - box.low[a] for a in order]
         for mine, near in zip(owner, (body.near[a] for a in order), strict=True):
             near = near.transpose(order)
-            to = tuple(slice(max(s, 0), max(min(s + m, k), 0)) for s, m, k in zip(start, near.shape, mine.shape, strict=True))
+            to = tuple(
+                slice(max(s, 0), max(min(s + m, k), 0)) for s, m, k in zip(start, near.shape, mine.shape, strict=True)
+            )
             own = tuple(slice(t.start - s, max(t.stop - s, t.start - s)) for t, s in zip(to, start, strict=True))
             mine[to][near[own]] = n
         lows.append(start)

@@ -94,8 +94,8 @@ def strain(
 
     distance, of each component on its faces [cells], tells where it is unknown. In a grid one cell thick along the
     first axis that component is not there, nor does anything change along it. Not `coupled`, each component is for
-    itself: the energy is that of the squared gradients, Σ w (∂_b u_a)². `tied` takes the place of weight in strains that
-    known components have a part in.
+    itself: the energy is that of the squared gradients, Σ w (∂_b u_a)². `tied` takes the place of weight in strains
+    that known components have a part in.
     """
     shape = tuple(n // 2 for n in filled.shape)
     room, _ = _pitch(shape)
@@ -128,7 +128,11 @@ def _layout(spans, shape, size) -> Layout:
     reds = int(np.count_nonzero((i + j + parity) & 1 == 0))
     work = np.append(0, np.cumsum(last - first))
     return Layout(
-        rows, _shared(work, 0, len(rows)), np.stack([_shared(work, 0, reds), _shared(work, reds, len(rows))]), shape, size
+        rows,
+        _shared(work, 0, len(rows)),
+        np.stack([_shared(work, 0, reds), _shared(work, reds, len(rows))]),
+        shape,
+        size,
     )
 
 
@@ -159,7 +163,9 @@ def apply(matrix: Strain):
     partial = np.empty(len(layout.blocks) - 1)
 
     def product(q, x):
-        _apply(q, partial, x, matrix.mass, matrix.inverse, *matrix.coefficients, layout.rows, layout.blocks, layout.shape)
+        _apply(
+            q, partial, x, matrix.mass, matrix.inverse, *matrix.coefficients, layout.rows, layout.blocks, layout.shape
+        )
         return partial.sum()
 
     return product
@@ -196,14 +202,21 @@ def _mean(octants, i, j, k):
         for dj in range(2):
             for dk in range(2):
                 m, n, o = i - di, j - dj, k - dk
-                if m >= 0 and n >= 0 and o >= 0 and m < octants.shape[0] and n < octants.shape[1] and o < octants.shape[2]:
+                if (
+                    m >= 0
+                    and n >= 0
+                    and o >= 0
+                    and m < octants.shape[0]
+                    and n < octants.shape[1]
+                    and o < octants.shape[2]
+                ):
                     total += octants[m, n, o]
     return np.float32(0.125) * total
 
 
 @kernel(parallel=False)
 def part(one, other):
-    """Part of the way between two places, of which one or none is unknown, that is not known; one if it is of no use."""
+    """Part of the way between two places that is not known, if one of them is; else one."""
     high, low = max(one, other), min(one, other)
     if high <= 0.0 or low > 0.0:
         return np.float64(1)
@@ -242,7 +255,7 @@ def _measure(mass, stretch, own, cross, filled, weight, tied, d0, d1, d2, mass_s
                             stretch[a, at] = free if min(one, other) > 0.0 else held / part(one, other)
                 for c in range(3):
                     a, b = (c + 1) % 3, (c + 2) % 3
-                    inside = 0 < index[a] and index[a] < shape[a] and 0 < index[b] and index[b] < shape[b]
+                    inside = index[a] > 0 and index[a] < shape[a] and index[b] > 0 and index[b] < shape[b]
                     if inside and index[c] < shape[c] and not (flat and c != 0):
                         i2, j2, k2 = 2 * i + int(c == 0), 2 * j + int(c == 1), 2 * k + int(c == 2)
                         w = weight_scale * _mean(weight, i2, j2, k2)
@@ -263,8 +276,7 @@ def _measure(mass, stretch, own, cross, filled, weight, tied, d0, d1, d2, mass_s
 
 @kernel(parallel=False)
 def edge_parts(da, db, a, b, i, j, k):
-    """θ of the differences of components a and b at an edge normal to both, zeros if all four are known; and whether any
-    is."""
+    """θ of the differences of components a and b at an edge normal to both, zeros if all four are known; is any?"""
     a0, a1, a2 = int(a == 0), int(a == 1), int(a == 2)
     b0, b1, b2 = int(b == 0), int(b == 1), int(b == 2)
     one, other = da[i - b0, j - b1, k - b2], da[i, j, k]

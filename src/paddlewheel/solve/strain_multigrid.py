@@ -33,7 +33,11 @@ class StrainMultigrid:
         mass_scale = weight_scale = 1.0
         tied, flat = weight, filled.shape[0] == 2
         while self.levels[-1].unknowns > DENSE:
-            filled, weight, tied = _blurred(_means(filled), flat), _blurred(_means(weight), flat), _widened(_means(tied), flat)
+            filled, weight, tied = (
+                _blurred(_means(filled), flat),
+                _blurred(_means(weight), flat),
+                _widened(_means(tied), flat),
+            )
             distance = [_coarser_distance(d, a, flat) for a, d in enumerate(distance)]
             mass_scale, weight_scale = mass_scale * (4 if flat else 8), weight_scale * (1 if flat else 2)
             self.levels.append(strain(filled, weight, distance, mass_scale, weight_scale, coupled, tied))
@@ -55,8 +59,12 @@ class StrainMultigrid:
         matrix = (b, level.inverse, *level.coefficients, layout.rows, layout.colours, layout.shape, SMOOTHING)
         x[:] = 0.0
         _smooth(x, *matrix, False)
-        _residual(residual, x, b, level.mass, level.inverse, *level.coefficients, layout.rows, layout.blocks, layout.shape)
-        _restrict(coarse_b, residual, self.levels[depth + 1].inverse, below.rows, below.blocks, below.shape, layout.shape)
+        _residual(
+            residual, x, b, level.mass, level.inverse, *level.coefficients, layout.rows, layout.blocks, layout.shape
+        )
+        _restrict(
+            coarse_b, residual, self.levels[depth + 1].inverse, below.rows, below.blocks, below.shape, layout.shape
+        )
         self._cycle(depth + 1, coarse_x, coarse_b)
         _prolong(x, coarse_x, level.inverse, layout.rows, layout.blocks, layout.shape, below.shape)
         _smooth(x, *matrix, True)
@@ -144,7 +152,10 @@ def _widened(means: np.ndarray, flat: bool) -> np.ndarray:
     """The same as they are."""
     if flat:
         means = np.concatenate([means, means])
-    more = [(0, 0) if a == 0 and flat else (2, n - m - 2) for a, (n, m) in enumerate(zip(_room(means.shape, flat), means.shape, strict=True))]
+    more = [
+        (0, 0) if a == 0 and flat else (2, n - m - 2)
+        for a, (n, m) in enumerate(zip(_room(means.shape, flat), means.shape, strict=True))
+    ]
     return np.pad(means, more)
 
 

@@ -129,7 +129,7 @@ def _measure_bodies(
     for i in range(low[0], high[0]):
         for j in range(low[1], high[1]):
             for k in range(low[2], high[2]):
-                at, index = place(shape, i, j, k), (i, j, k)
+                at = place(shape, i, j, k)
                 for a in range(3):
                     w = np.float64(stretch[a, at])
                     if w > 0.0:
