@@ -114,17 +114,9 @@ def test_nothing_to_simulate_is_refused(items):
 
 
 @pytest.mark.parametrize("viscosity", [100, lambda points: points[:, 0]], ids=["number", "function"])
-def test_viscosity_is_refused_until_it_is_simulated(viscosity):
-    thick = scene(items=[Solid(BALL), Liquid(BALL, viscosity=viscosity)])
-    for refuse in (Simulation, first_step):
-        with pytest.raises(ValueError, match=r"items\[1\] Liquid\(Sphere\): viscosity=.* is not simulated yet"):
-            refuse(thick)
-
-
-def test_walls_that_hold_the_liquid_are_refused_too():
-    for refuse in (Simulation, first_step):
-        with pytest.raises(ValueError, match="Scene: walls='no-slip': viscosity is not simulated yet"):
-            refuse(scene(walls="no-slip"))
+def test_one_step_alone_is_not_of_viscous_liquid(viscosity):
+    with pytest.raises(ValueError, match="viscous liquid: one step alone is of pressure only"):
+        first_step(scene(items=[Solid(BALL), Liquid(BALL, viscosity=viscosity)]))
 
 
 def test_an_inflow_alone_is_enough():

@@ -261,11 +261,9 @@ def test_velocity_may_be_anything_where_there_is_no_liquid():
     assert box(items=[inside]).items == (inside,)
 
 
-def test_a_function_for_the_viscosity_is_kept_as_it_is():
-    def viscosity(points):
-        raise AssertionError("not to be called yet")
-
-    assert box(items=[Liquid(BALL, viscosity=viscosity)]).items[0].viscosity is viscosity
+def test_viscosity_may_be_anything_where_there_is_no_liquid():
+    inside = Liquid(BALL, viscosity=lambda p: np.where(BALL.distance(p) < 0, 1.0 + p[:, 0], -1.0))
+    assert box(items=[inside]).items == (inside,)
 
 
 def test_a_grid_that_does_not_fit_memory_is_refused_with_the_bytes(monkeypatch):

@@ -233,7 +233,8 @@ def _measure(mass, stretch, own, cross, filled, weight, tied, d0, d1, d2, mass_s
     for plane in prange(ni + 1):
         i = np.int64(plane)
         for j in range(nj + 1):
-            i0, i1, j0, j1 = max(2 * i - 1, 0), min(2 * i + 2, 2 * ni), max(2 * j - 1, 0), min(2 * j + 2, 2 * nj)
+            # whatever has a part in a strain with faces here
+            i0, i1, j0, j1 = max(2 * i - 3, 0), min(2 * i + 4, 2 * ni), max(2 * j - 3, 0), min(2 * j + 4, 2 * nj)
             if not _any(filled, i0, i1, j0, j1):
                 continue
             for k in range(nk + 1):
