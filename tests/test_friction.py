@@ -1,0 +1,136 @@
+"""Viscous liquids in time: what holds them, what they carry, and that a run does not depend on how it is run."""
+
+import dataclasses
+
+import numba
+import numpy as np
+import pytest
+
+import paddlewheel as pw
+
+H = 1 / 24
+
+
+def honey(viscosity=300.0, items=(), walls="no-slip", **method):
+    """A block of honey in a 2-D box of 1 m, a little above its floor."""
+    return pw.Scene(
+        size=(1, 1, H),
+        cells=(24, 24, 1),
+        walls=walls,
+        method=pw.Method(**{"advection": "apic", **method}),
+        items=[pw.Liquid(pw.Box((0.3, 0.05, -1), (0.7, 0.6, 1)), viscosity=viscosity), *items],
+    )
+
+
+def growing(points):
+    return 1000.0 * points[:, 0] ** 4
+
+
+def states(scene, frames):
+    return [frame.state.copy() for frame in pw.Simulation(scene).run(frames)]
+
+
+def same(one, other):
+    arrays = [one.particles.position, one.particles.velocity, one.particles.smoke, one.phi, *one.velocity]
+    others = [other.particles.position, other.particles.velocity, other.particles.smoke, other.phi, *other.velocity]
+    return all(np.array_equal(a, b) for a, b in zip(arrays, others, strict=True))
+
+
+BODY = pw.RigidBody(pw.Sphere((0.5, 0.75, 0.5 * H), 0.1), density=2000.0)
+
+
+@pytest.mark.parametrize("viscosity", [300.0, growing], ids=["number", "function"])
+def test_a_saved_state_goes_on_as_if_it_had_not_been_saved(viscosity, tmp_path):
+    scene = honey(viscosity, [BODY])
+    *_, last = states(scene, 4)
+    simulation = pw.Simulation(scene)
+    list(simulation.run(2))
+    simulation.state.save(tmp_path / "state.npz")
+    again = pw.Simulation(scene)
+    again.state = pw.State.load(tmp_path / "state.npz")
+    list(again.run(2))
+    assert same(again.state, last)
+
+
+@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="one thread only")
+def test_a_step_does_not_depend_on_the_number_of_threads():
+    scene = pw.Scene(
+        size=(1, 1, 1),
+        cells=34,  # enough cells for two threads
+        walls="no-slip",
+        items=[pw.Liquid(pw.Box((0.2, 0.02, 0.2), (0.8, 0.7, 0.8)), viscosity=growing)],
+    )
+    found = []
+    for threads in (1, 2):
+        numba.set_num_threads(threads)
+        try:
+            simulation = pw.Simulation(scene)
+            simulation.step(0.01)
+            found.append(simulation.state)
+        finally:
+            numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    assert same(*found)
+
+
+def test_viscosity_goes_with_the_liquid():
+    """Two blocks, one on the other: particles keep theirs, and the thin one runs off the stiff one."""
+    thin, stiff = pw.Box((0.3, 0.4, -1), (0.7, 0.6, 1)), pw.Box((0.3, 0, -1), (0.7, 0.4, 1))
+    items = [pw.Liquid(stiff, viscosity=3000.0), pw.Liquid(thin, viscosity=0.01)]
+    simulation = pw.Simulation(dataclasses.replace(honey(), items=items))
+    before = np.sort(simulation.state.particles.smoke[:, 0])
+    list(simulation.run(24))
+    particles = simulation.state.particles
+    assert np.array_equal(np.sort(particles.smoke[:, 0]), before)
+    y = particles.position[:, 1]
+    is_stiff = particles.smoke[:, 0] > 1
+    assert y[is_stiff].max() > 0.3  # stands
+    assert np.median(y[~is_stiff]) < 0.25  # ran off
+
+
+def left_on_slope(walls) -> float:
+    """How far down a slope of 30° honey has come in half a second [m]."""
+    down = np.array([np.cos(np.pi / 6), -np.sin(np.pi / 6), 0])
+    slope = pw.Solid(pw.HalfSpace((0.5, 0.45, 0), (0.5, np.cos(np.pi / 6), 0)))
+    lump = pw.Liquid(pw.Sphere((0.25, 0.68, 0.5 * H), 0.12), viscosity=300.0)
+    simulation = pw.Simulation(
+        pw.Scene(size=(1, 1, H), cells=(24, 24, 1), walls=walls, method=pw.Method(advection="apic"), items=[slope, lump])
+    )
+    start = simulation.state.particles.position.mean(axis=0)
+    list(simulation.run(12))
+    return float((simulation.state.particles.position.mean(axis=0) - start) @ down)
+
+
+def test_walls_hold_or_let_slip():
+    held, slipped, usual = (left_on_slope(walls) for walls in ("no-slip", "free-slip", None))
+    assert usual == pytest.approx(held, abs=0.01)  # solids hold by themselves
+    assert held < 0.15
+    assert slipped > 0.3  # nearly g sin 30° t²/2 = 0.6, from where it lands
+
+
+def test_a_rod_that_turns_drags_honey_around():
+    def turning(t):
+        return pw.Pose((0.5, 0.5, 0), (np.cos(t), 0, 0, np.sin(t)), velocity=(0, 0, 0), angular_velocity=(0, 0, 2))
+
+    rod = pw.Solid(pw.Cylinder((0, 0, -1), (0, 0, 1), 0.12), turning)
+    moved = {}
+    for viscosity in (0.0, 100.0):
+        liquid = pw.Liquid(pw.Box((0, 0, -1), (1, 0.95, 1)), viscosity=viscosity)
+        simulation = pw.Simulation(pw.Scene(size=(1, 1, H), cells=(24, 24, 1), items=[rod, liquid]))
+        list(simulation.run(4))
+        moved[viscosity] = float(simulation.state.velocity.y[int(0.75 / H), 12, 0])
+    assert abs(moved[0.0]) < 0.02
+    assert 0.03 < moved[100.0] < 0.24  # the rim goes at 0.24 m/s
+
+
+def test_a_body_sinks_the_slower_the_thicker_the_honey():
+    speeds = []
+    for viscosity in (30.0, 1000.0, 10000.0):
+        liquid = pw.Liquid(pw.Box((0, 0, -1), (1, 0.95, 1)), viscosity=viscosity)
+        body = pw.RigidBody(pw.Sphere((0.5, 0.6, 0.5 * H), 0.1), density=2000.0)
+        scene = pw.Scene(size=(1, 1, H), cells=(24, 24, 1), walls="no-slip", items=[liquid, body])
+        simulation = pw.Simulation(scene)
+        list(simulation.run(4))
+        speeds.append(-simulation.state.bodies[0].velocity[1])
+    fast, middle, slow = speeds
+    assert fast > 2 * middle > 0
+    assert middle / slow == pytest.approx(10, rel=0.15)  # creeping: the drag is μ times the speed
