@@ -98,7 +98,7 @@ def strain(
     that known components have a part in.
     """
     shape = tuple(n // 2 for n in filled.shape)
-    room, _ = _pitch(shape)
+    room, _ = pitch(shape)
     size = (shape[0] + 3) * room
     mass, inverse, stretch = (np.zeros((3, size), np.float32) for _ in range(3))
     own, cross = np.zeros((3, 2, size), np.float32), np.zeros((3, size), np.float32)
@@ -109,18 +109,12 @@ def strain(
     return Strain(_layout(spans, shape, size), mass, inverse, stretch, own, cross)
 
 
-def _pitch(shape) -> tuple[int, int]:
-    """Room of a plane (i, ·, ·) and of a half row."""
-    half = ((shape[2] + 3) >> 1) + 2
-    return (shape[1] + 3) * 2 * half, half
-
-
 def _layout(spans, shape, size) -> Layout:
     i, j, parity = np.nonzero(spans[..., 1] > spans[..., 0])
     order = np.lexsort((j, i, (i + j + parity) & 1))
     i, j, parity = i[order], j[order], parity[order]
     first, last, plain = spans[i, j, parity].T
-    room, half = _pitch(shape)
+    room, half = pitch(shape)
     rows = np.empty((len(i), PARITY + 1), np.int64)
     rows[:, START] = (i + 1) * room + ((j + 1) * 2 + parity) * half
     rows[:, FIRST], rows[:, LAST], rows[:, I], rows[:, J] = first, last, i, j
@@ -173,8 +167,8 @@ def apply(matrix: Strain):
 
 @kernel(parallel=False)
 def pitch(shape):
-    """Room of a plane (i, ·, ·) and of a half row; the same as _pitch, for kernels."""
-    half = ((shape[2] + 3) >> 1) + 2
+    """Room of a plane (i, ·, ·) and of a half row, with some for those that look for neighbours on another level."""
+    half = ((shape[2] + 3) >> 1) + 5
     return (shape[1] + 3) * 2 * half, half
 
 
@@ -376,7 +370,6 @@ def _apply_row(
     start, count, down_x, up_x, down_y, up_y, down_z, up_z,
 ):  # fmt: skip
     """One row of one component x; y and z are the other two, and in `up_y` the axis of y."""
-    total = 0.0
     for n in range(count):
         at = np.uint64(start + n)
         xd, xu = np.uint64(start + down_x + n), np.uint64(start + up_x + n)
@@ -388,9 +381,11 @@ def _apply_row(
         t -= own_y[yu] * (x[yu] - here) + cross_y[yu] * (y[yu] - y[yud])
         t += own_z[at] * (here - x[zd]) + cross_z[at] * (z[at] - z[xd])
         t -= own_z[zu] * (x[zu] - here) + cross_z[zu] * (z[zu] - z[zud])
-        t = t if inverse[at] > 0.0 else 0.0
-        q[at] = t
-        total += here * t
+        q[at] = t if inverse[at] > 0.0 else 0.0
+    total = 0.0
+    for n in range(count):  # by itself: a sum in order cannot be done by several at a time
+        at = np.uint64(start + n)
+        total += x[at] * q[at]
     return total
 
 

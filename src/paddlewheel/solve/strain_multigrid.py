@@ -19,7 +19,7 @@ import numpy as np
 
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.packed import FIRST, LAST, PLAIN, START, I, J
-from paddlewheel.solve.strain import PARITY, Strain, hops, place, strain
+from paddlewheel.solve.strain import PARITY, Strain, hops, pitch, place, strain
 
 SMOOTHING = 3
 DENSE = 700  # a level with no more unknowns is solved directly
@@ -285,104 +285,140 @@ def _residual_row(
         out[at] = b[at] - t if inverse[at] > 0.0 else np.float32(0)
 
 
+# Between two levels. Along an axis normal to the faces of a component, every other fine face is a coarse one, and the
+# others are halfway between two. Along another axis a fine face is ¼ of a coarse cell from the coarse face near it, on
+# the side of a far one. So of a field that is linear it has ¼ of the far one along each such axis, and the rest of the
+# near one. A fine index i is near the coarse one (i >> 1) + 1; along a flat axis both are the same.
+
+
 @kernel(parallel=False)
-def _coarsened(shape):
-    """By how much each axis shifts to a coarse index: one where it is coarsened, none along a flat axis."""
+def _bits(shape):
+    """By how much a fine index shifts to a coarse one along each axis: not at all along a flat one."""
     return int(shape[0] > 1), 1, 1
+
+
+@kernel
+def _prolong(fine, coarse, inverse, rows, blocks, shape, coarse_shape):
+    """Add the coarse field, linear in between, to the unknowns of the fine one."""
+    bits = _bits(shape)
+    for block in prange(blocks.shape[0] - 1):
+        for r in range(blocks[block], blocks[block + 1]):
+            i, j, odd = rows[r, I], rows[r, J], rows[r, PARITY]
+            ci, cj = (i >> bits[0]) + bits[0], (j >> 1) + 1
+            side_i, side_j = 2 * (i & 1) - 1, 2 * (j & 1) - 1
+            here = place(coarse_shape, ci, cj, 0) - 1
+            step_i, step_j = place(coarse_shape, 1, 0, 0) - place(coarse_shape, 0, 0, 0), place(coarse_shape, 0, 1, 0)
+            step_j -= place(coarse_shape, 0, 0, 0)
+            far = 0.25
+            for a in range(3):
+                near = 1.0 - 0.25 * (bits[0] + 2 - bits[a])
+                # up to four coarse rows, each with the weight of the face near along the row and of the next one
+                one = two = three = four = here
+                w1, w2, w3, w4 = near, 0.0, 0.0, 0.0
+                if a == 0:  # not if flat
+                    two, three, four = here + side_j * step_j, here + step_i, here + step_i + side_j * step_j
+                    half = 0.5 * (i & 1)
+                    w1, w2, w3, w4 = (1 - half) * near, (1 - half) * far, half * near, half * far
+                elif a == 1:
+                    two, three, four = here + side_i * step_i * bits[0], here + step_j, here + step_j
+                    four += side_i * step_i * bits[0]
+                    half = 0.5 * (j & 1)
+                    w1, w2 = (1 - half) * near, (1 - half) * far * bits[0]
+                    w3, w4 = half * near, half * far * bits[0]
+                else:
+                    two, three = here + side_i * step_i * bits[0], here + side_j * step_j
+                    w2, w3 = far * bits[0], far
+                if a == 2:
+                    half = 0.5 * odd
+                    v1, v2, v3, v4 = half * w1, half * w2, half * w3, 0.0
+                    w1, w2, w3 = (1 - half) * w1, (1 - half) * w2, (1 - half) * w3
+                    side = 1
+                else:  # along the row the next one is far: of the near rows only
+                    v1, v2, v3, v4 = far / near * w1, 0.0, far / near * w3, 0.0
+                    side = 2 * odd - 1
+                _prolong_row(
+                    fine[a], coarse[a], inverse[a], rows[r, START], rows[r, FIRST], rows[r, LAST],
+                    one, two, three, four, w1, w2, w3, w4, v1, v2, v3, v4, side, pitch(coarse_shape)[1],
+                )  # fmt: skip
+
+
+@kernel(parallel=False)
+def _prolong_row(
+    fine, coarse, inverse, start, first, last,
+    one, two, three, four, w1, w2, w3, w4, v1, v2, v3, v4, side, half,
+):  # fmt: skip
+    """One row, of which position m is near the coarse index m."""
+    for m in range(first, last):
+        if inverse[start + m] > 0.0:
+            at = (m & 1) * half + ((m + 2) >> 1)
+            n = m + side
+            to = (n & 1) * half + ((n + 2) >> 1)
+            total = w1 * coarse[one + at] + w2 * coarse[two + at] + w3 * coarse[three + at] + w4 * coarse[four + at]
+            total += v1 * coarse[one + to] + v2 * coarse[two + to] + v3 * coarse[three + to] + v4 * coarse[four + to]
+            fine[start + m] += total
 
 
 @kernel
 def _restrict(coarse, fine, inverse, rows, blocks, shape, fine_shape):
     """The transpose of `_prolong`."""
-    bits = _coarsened(fine_shape)
+    bits = _bits(fine_shape)
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
-            for m in range(rows[r, FIRST], rows[r, LAST]):
-                at = rows[r, START] + m
-                index = (rows[r, I], rows[r, J], 2 * m - 2 + rows[r, PARITY])
-                for a in range(3):
-                    if inverse[a, at] > 0.0:
-                        coarse[a, at] = _gathered(fine[a], fine_shape, index, a, bits)
+            ci, cj, parity = rows[r, I], rows[r, J], rows[r, PARITY]
+            start, first, last = rows[r, START], rows[r, FIRST], rows[r, LAST]
+            for a in range(3):
+                near = 1.0 - 0.25 * (bits[0] + 2 - bits[a])
+                for m in range(first, last):
+                    coarse[a, start + m] = 0.0
+                i0, i1 = _reach(ci, bits[0], a == 0, fine_shape[0])
+                j0, j1 = _reach(cj, 1, a == 1, fine_shape[1])
+                for i in range(i0, i1):
+                    part_i, far_i = _share(i, ci, bits[0], a == 0)
+                    for j in range(j0, j1):
+                        part_j, far_j = _share(j, cj, 1, a == 1)
+                        if far_i + far_j < 2:
+                            w = part_i * part_j
+                            row = place(fine_shape, i, j, 0) - 1
+                            _restrict_row(
+                                coarse[a], fine[a], inverse[a], start, first, last, parity,
+                                row, pitch(fine_shape)[1], w * (0.25 if far_i + far_j else near),
+                                0.0 if far_i + far_j else 0.25 * w, a == 2,
+                            )  # fmt: skip
 
 
 @kernel(parallel=False)
-def _gathered(fine, shape, index, a, bits):
-    """What the fine faces of one component send to a coarse one."""
-    total = 0.0
-    near = 1.0 - 0.25 * (bits[0] + bits[1] + bits[2] - bits[a])
-    i0, i1 = _reach(index[0], bits[0], a == 0, shape[0])
-    j0, j1 = _reach(index[1], bits[1], a == 1, shape[1])
-    k0, k1 = _reach(index[2], bits[2], a == 2, shape[2])
-    for i in range(i0, i1):
-        si, fi = _share(i, index[0], bits[0], a == 0)
-        for j in range(j0, j1):
-            sj, fj = _share(j, index[1], bits[1], a == 1)
-            for k in range(k0, k1):
-                sk, fk = _share(k, index[2], bits[2], a == 2)
-                far = fi + fj + fk
-                if far < 2:
-                    total += si * sj * sk * (near if far == 0 else 0.25) * fine[place(shape, i, j, k)]
-    return total
+def _restrict_row(coarse, fine, inverse, start, first, last, parity, row, half, near, far, normal):
+    """What one fine row sends to a coarse one, of which position m has the index 2 m − 2 + parity."""
+    odd = row + half
+    for m in range(first, last):
+        if inverse[start + m] > 0.0:
+            k = 2 * m - 2 + parity
+            if normal:
+                coarse[start + m] += near * (fine[row + k] + 0.5 * (fine[odd + k - 1] + fine[odd + k]))
+            else:
+                total = near * (fine[row + k] + fine[odd + k])
+                coarse[start + m] += total + far * (fine[odd + k - 1] + fine[row + k + 1])
 
 
 @kernel(parallel=False)
 def _reach(coarse, bit, normal, cells):
     """The fine indices along one axis that a coarse one is carried to."""
     if bit == 0:
-        return coarse, coarse + 1
+        return coarse, min(coarse + 1, cells + int(normal))
     middle = 2 * (coarse - 1)
     return max(middle - 1, 0), min(middle + (2 if normal else 3), cells + int(normal))
 
 
 @kernel(parallel=False)
 def _share(fine, coarse, bit, normal):
-    """Along one axis: the part that a fine index takes of a coarse one if it is normal to the faces, else whether it is
-    the coarse one's neighbour and not its own."""
+    """Along one axis: what part a fine index takes of a coarse one if that is normal to the faces; else whether the
+    coarse one is far from it."""
     if bit == 0:
         return 1.0, 0
     middle = 2 * (coarse - 1)
     if normal:
         return (1.0 if fine == middle else 0.5), 0
     return 1.0, int(fine < middle or fine > middle + 1)
-
-
-@kernel
-def _prolong(fine, coarse, inverse, rows, blocks, shape, coarse_shape):
-    """Add the coarse field, linear in between, to the unknowns of the fine one."""
-    bits = _coarsened(shape)
-    for block in prange(blocks.shape[0] - 1):
-        for r in range(blocks[block], blocks[block + 1]):
-            for m in range(rows[r, FIRST], rows[r, LAST]):
-                at = rows[r, START] + m
-                index = (rows[r, I], rows[r, J], 2 * m - 2 + rows[r, PARITY])
-                for a in range(3):
-                    if inverse[a, at] > 0.0:
-                        fine[a, at] += _interpolated(coarse[a], coarse_shape, index, a, bits)
-
-
-@kernel(parallel=False)
-def _interpolated(coarse, shape, index, a, bits):
-    """The coarse field of one component at a fine face."""
-    i, j, k = (index[0] >> bits[0]) + bits[0], (index[1] >> 1) + 1, (index[2] >> 1) + 1
-    total = _between(coarse, shape, i, j, k, index, a)
-    near = 1.0 - 0.25 * (bits[0] + bits[1] + bits[2] - bits[a])
-    total *= near
-    if a != 0 and bits[0] == 1:
-        total += 0.25 * _between(coarse, shape, i + 2 * (index[0] & 1) - 1, j, k, index, a)
-    if a != 1:
-        total += 0.25 * _between(coarse, shape, i, j + 2 * (index[1] & 1) - 1, k, index, a)
-    if a != 2:
-        total += 0.25 * _between(coarse, shape, i, j, k + 2 * (index[2] & 1) - 1, index, a)
-    return total
-
-
-@kernel(parallel=False)
-def _between(coarse, shape, i, j, k, index, a):
-    """The mean of two coarse faces if the fine one is halfway between them."""
-    here = coarse[place(shape, i, j, k)]
-    if index[a] & 1:
-        return 0.5 * (here + coarse[place(shape, i + int(a == 0), j + int(a == 1), k + int(a == 2))])
-    return here
 
 
 @kernel(parallel=False)
