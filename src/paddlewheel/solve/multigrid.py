@@ -163,13 +163,18 @@ def _append(neighbour, coupling, inverse, same_cell, start, first, cell, edges, 
 def _neighbours(coarse_x, neighbour, coupling, first, end):
     """Sum of coupling × value over the edges of a node."""
     e = np.uint64(first)
-    one, two, three, four, five = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4), np.uint64(5)
-    total = coupling[e] * coarse_x[neighbour[e]] + coupling[e + one] * coarse_x[neighbour[e + one]]
-    total += coupling[e + two] * coarse_x[neighbour[e + two]] + coupling[e + three] * coarse_x[neighbour[e + three]]
-    total += coupling[e + four] * coarse_x[neighbour[e + four]] + coupling[e + five] * coarse_x[neighbour[e + five]]
+    two, four, one = np.uint64(2), np.uint64(4), np.uint64(1)
+    total = _pair(coarse_x, neighbour, coupling, e, e + one)
+    total += _pair(coarse_x, neighbour, coupling, e + two, e + two + one)
+    total += _pair(coarse_x, neighbour, coupling, e + four, e + four + one)
     for rest in range(first + UNROLLED, end):
         total += coupling[rest] * coarse_x[neighbour[rest]]
     return total
+
+
+@kernel(parallel=False, inline=True)
+def _pair(coarse_x, neighbour, coupling, e, f):
+    return coupling[e] * coarse_x[np.uint64(neighbour[e])] + coupling[f] * coarse_x[np.uint64(neighbour[f])]
 
 
 @kernel(parallel=False)
@@ -255,8 +260,8 @@ def _relax_nodes(coarse, first, end, backward):
     x, b, inverse = coarse.x, coarse.b, coarse.inverse
     start, neighbour, coupling = coarse.start, coarse.neighbour, coarse.coupling
     for step in range(end - first):
-        n = end - 1 - step if backward else first + step
-        x[n] = (b[n] + _neighbours(x, neighbour, coupling, start[n], start[n + 1])) * inverse[n]
+        n = np.uint64(end - 1 - step if backward else first + step)
+        x[n] = (b[n] + _neighbours(x, neighbour, coupling, start[n], start[n + np.uint64(1)])) * inverse[n]
 
 
 @kernel(parallel=False)
@@ -267,9 +272,10 @@ def _restrict(coarse, first, end, black):
     for n in range(first, end):
         total = np.float32(0.0)
         for m in range(coarse.members_start[n], coarse.members_start[n + 1]):
-            i = coarse.members[m]
-            if i < black and inverse[i] > 0.0:
-                total += b[i] - x[i] / inverse[i] + _neighbours(x, neighbour, coupling, start[i], start[i + 1])
+            i = np.uint64(coarse.members[m])
+            if i < np.uint64(black) and inverse[i] > 0.0:
+                edges = _neighbours(x, neighbour, coupling, start[i], start[i + np.uint64(1)])
+                total += b[i] - x[i] / inverse[i] + edges
         b[n] = total
 
 
