@@ -75,9 +75,12 @@ def throw(grid, shape, seed, n=20000, turns=4):
     position = position[shape.distance(flatten(grid, position)) > 0]
     assert len(position) > 500
     for _ in range(turns):
-        move(grid, position, thrown(rng, grid, 5.0), boundary, 1.0)
-        before = shape.distance(flatten(grid, position))
-        pushed = solids.push_out(position, boundary, 0.0).inside
+        near = np.empty(len(position), bool)
+        move(grid, position, thrown(rng, grid, 5.0), boundary, 1.0, near=near)
+        before, other = shape.distance(flatten(grid, position)), position.copy()
+        pushed = solids.push_out(position, boundary, 0.0, among=near).inside
+        assert solids.push_out(other, boundary, 0.0).inside == pushed  # none was inside that had not come near
+        assert np.array_equal(other, position)
         after = shape.distance(flatten(grid, position))
         yield position, before / grid.h, after / grid.h, pushed
 

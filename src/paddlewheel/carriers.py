@@ -18,7 +18,8 @@ from paddlewheel.types import AXES, Body, Boundary, Faces, Particles, SolveInfo,
 __all__ = ["Brought", "ByGrid", "ByParticles", "Step", "moved"]
 
 FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to spread them
-SHIFT_RATE = 0.5  # part of an error of density that one step mends
+SHIFT_RATE = 1.0  # part of an error of density that is mended at a time
+SPREAD_EVERY = 2  # steps: particles are then as even as if half as much were mended in each step
 STAGES = 2  # of Runge–Kutta
 
 
@@ -151,16 +152,12 @@ class ByParticles:
         spreads them in the next step, and how its solve went."""
         fluid, grid, boundary, first = self.fluid, self.fluid.grid, step.boundary, brought.first
         particles = brought.particles
-        counted = density(grid, particles.position, first)
-        excess = density_error(counted, self._room(boundary), self._everywhere, grid.h, per_cell=fluid.per_cell)
-        shift, info = projection.spread(np.float32(SHIFT_RATE) * excess)
-        most = np.float32(FARTHEST_SHIFT * grid.h)
-        for s in shift:
-            np.clip(s, -most, most, out=s)
-        shift = fluid.beyond.shift(shift, known, boundary)
+        velocity, shift, solves = _sum(velocity, ahead), grid.zeros_faces(), []
+        there = velocity
+        if step.number % SPREAD_EVERY == 0:
+            shift, solves = self._spread(particles, first, boundary, projection, known)
+            there = _sum(velocity, displaced(velocity, shift, grid.h))  # where the shift will take them
         clock.stop("density")
-        velocity = _sum(velocity, ahead)
-        there = _sum(velocity, displaced(velocity, shift, grid.h))  # where the shift will take them
         particles = to_particles(grid, particles, there, brought.velocity, fluid.scene.method.flip, first)
         clock.stop("gather")
         scattered = reseed(grid, particles.position, first, boundary.phi, per_cell=fluid.per_cell, number=step.number)
@@ -168,7 +165,18 @@ class ByParticles:
             fluid.solids.push_out(particles.position, boundary, step.end, step.bodies, scattered)
         particles = self._come_in(step, particles, first, velocity)
         clock.stop("sources")
-        return particles, shift, [info]
+        return particles, shift, solves
+
+    def _spread(self, particles, first, boundary, projection, known) -> tuple[Faces, list[SolveInfo]]:
+        """The displacement [m] that spreads particles, and how its solve went."""
+        fluid, grid = self.fluid, self.fluid.grid
+        counted = density(grid, particles.position, first)
+        excess = density_error(counted, self._room(boundary), self._everywhere, grid.h, per_cell=fluid.per_cell)
+        shift, info = projection.spread(np.float32(SHIFT_RATE) * excess)
+        most = np.float32(FARTHEST_SHIFT * grid.h)
+        for s in shift:
+            np.clip(s, -most, most, out=s)
+        return fluid.beyond.shift(shift, known, boundary), [info]
 
     def amount(self, brought: Brought, particles: Particles, volume: np.ndarray) -> float:
         """[m³] that all smoke would fill at density 1: that which particles carry."""

@@ -115,7 +115,7 @@ def spot(grid, at, count, per_cell=8):
 def test_reseeding_leaves_an_even_liquid_alone():
     position, first = in_order(CUBE, seed(CUBE, everywhere))
     before = position.copy()
-    reseed(CUBE, position, first, OPEN)
+    assert reseed(CUBE, position, first, OPEN) is None
     assert np.array_equal(position, before)
 
 
@@ -125,8 +125,9 @@ def test_a_crowd_is_scattered_around_and_nothing_else_moves(grid, per_cell):
     at = np.array([1.7, 1.3, 0.5 * grid.h * grid.shape[2]], np.float32)
     position, first = spot(grid, at, 1000, per_cell)
     before = position.copy()
-    reseed(grid, position, first, np.full(grid.node_shape, 9.0, np.float32), per_cell=per_cell, number=3)
+    went = reseed(grid, position, first, np.full(grid.node_shape, 9.0, np.float32), per_cell=per_cell, number=3)
     moved = np.any(position != before, axis=1)
+    assert np.array_equal(went, moved)
     crowd = cells_of(grid, before) == cells_of(grid, at[None])[0]
     assert np.all(crowd[moved])
     assert moved.sum() == crowd.sum() - CROWDED * per_cell

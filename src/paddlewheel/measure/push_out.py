@@ -120,11 +120,13 @@ def beside(position: np.ndarray, shape: Moved, reach: float) -> tuple[np.ndarray
 @kernel
 def _mark_beside(inside, counts, position, rotation, origin, low, high):
     for block in prange(len(counts)):
-        start = np.int64(block) * _BLOCK
+        start, count = np.int64(block) * _BLOCK, 0
         for n in range(start, min(start + _BLOCK, len(inside))):
-            x, y, z = _drawn(position, n, rotation, origin)
-            inside[n] = low[0] < x < high[0] and low[1] < y < high[1] and low[2] < z < high[2]
-            counts[block] += inside[n]
+            x, y, z = _drawn(position, np.uint64(n), rotation, origin)
+            within = (low[0] < x) & (x < high[0]) & (low[1] < y) & (y < high[1]) & (low[2] < z) & (z < high[2])
+            inside[n] = within
+            count += within
+        counts[block] = count
 
 
 @kernel
@@ -134,7 +136,7 @@ def _list_beside(index, drawn, starts, inside, position, rotation, origin):
         for n in range(start, min(start + _BLOCK, len(inside))):
             if inside[n]:
                 index[at] = n
-                drawn[at, 0], drawn[at, 1], drawn[at, 2] = _drawn(position, n, rotation, origin)
+                drawn[at, 0], drawn[at, 1], drawn[at, 2] = _drawn(position, np.uint64(n), rotation, origin)
                 at += 1
 
 

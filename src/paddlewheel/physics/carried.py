@@ -138,7 +138,8 @@ def carried_faces(
         new = old if before is boundary else _samples(everywhere if sides else None, boundary.phi, sides)
         whole = boundary.open[a] == 1
         after = _carried(grid, [u], (value,), sides, everywhere, whole, old, new, flow, a, dt, scheme, stages)[0]
-        result.append(np.where(boundary.open[a] > 0, after, u))
+        np.copyto(after, u, where=boundary.open[a] == 0)
+        result.append(after)
     return Faces(*result)
 
 
@@ -185,7 +186,8 @@ def _carried(
     _trace(back, ahead, flow, grid.shape, axis, old.phi, dt / grid.h, 1.0 / grid.h, stages)
     _bring(_rows(out), _rows(low), _rows(high), _rows(before), back, old, grid.shape, axis)
     for q, value in zip(out, ambient, strict=True):
-        _fill_gaps(q, wanted, value)
+        if old.known.size:
+            _fill_gaps(q, wanted, value)
     if scheme == "maccormack":
         brought = _all_framed(out, ambient, open_sides)
         _mend(

@@ -163,13 +163,18 @@ def _append(neighbour, coupling, inverse, same_cell, start, first, cell, edges, 
 def _neighbours(coarse_x, neighbour, coupling, first, end):
     """Sum of coupling × value over the edges of a node."""
     e = np.uint64(first)
-    one, two, three, four, five = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4), np.uint64(5)
-    total = coupling[e] * coarse_x[neighbour[e]] + coupling[e + one] * coarse_x[neighbour[e + one]]
-    total += coupling[e + two] * coarse_x[neighbour[e + two]] + coupling[e + three] * coarse_x[neighbour[e + three]]
-    total += coupling[e + four] * coarse_x[neighbour[e + four]] + coupling[e + five] * coarse_x[neighbour[e + five]]
+    two, four, one = np.uint64(2), np.uint64(4), np.uint64(1)
+    total = _pair(coarse_x, neighbour, coupling, e, e + one)
+    total += _pair(coarse_x, neighbour, coupling, e + two, e + two + one)
+    total += _pair(coarse_x, neighbour, coupling, e + four, e + four + one)
     for rest in range(first + UNROLLED, end):
         total += coupling[rest] * coarse_x[neighbour[rest]]
     return total
+
+
+@kernel(parallel=False, inline=True)
+def _pair(coarse_x, neighbour, coupling, e, f):
+    return coupling[e] * coarse_x[np.uint64(neighbour[e])] + coupling[f] * coarse_x[np.uint64(neighbour[f])]
 
 
 @kernel(parallel=False)
@@ -255,8 +260,8 @@ def _relax_nodes(coarse, first, end, backward):
     x, b, inverse = coarse.x, coarse.b, coarse.inverse
     start, neighbour, coupling = coarse.start, coarse.neighbour, coarse.coupling
     for step in range(end - first):
-        n = end - 1 - step if backward else first + step
-        x[n] = (b[n] + _neighbours(x, neighbour, coupling, start[n], start[n + 1])) * inverse[n]
+        n = np.uint64(end - 1 - step if backward else first + step)
+        x[n] = (b[n] + _neighbours(x, neighbour, coupling, start[n], start[n + np.uint64(1)])) * inverse[n]
 
 
 @kernel(parallel=False)
@@ -267,9 +272,10 @@ def _restrict(coarse, first, end, black):
     for n in range(first, end):
         total = np.float32(0.0)
         for m in range(coarse.members_start[n], coarse.members_start[n + 1]):
-            i = coarse.members[m]
-            if i < black and inverse[i] > 0.0:
-                total += b[i] - x[i] / inverse[i] + _neighbours(x, neighbour, coupling, start[i], start[i + 1])
+            i = np.uint64(coarse.members[m])
+            if i < np.uint64(black) and inverse[i] > 0.0:
+                edges = _neighbours(x, neighbour, coupling, start[i], start[i + np.uint64(1)])
+                total += b[i] - x[i] / inverse[i] + edges
         b[n] = total
 
 
@@ -289,12 +295,12 @@ def _relax(x, b, inverse, lower, rows, blocks, starts, colour):
     for block in prange(blocks.shape[0] - 1):
         other = 1 - colour
         for r in range(blocks[block], blocks[block + 1]):
-            hop = shift(rows[r], colour)
+            hop, out = shift(rows[r], colour), x[colour][rows[r, START] + rows[r, FIRST] :]
             if rows[r, PLAIN]:
-                _relax_plain_row(x[colour], x[other], b[colour], inverse[colour], rows[r], hop)
+                _relax_plain_row(out, x[other], b[colour], inverse[colour], rows[r], hop)
             else:
                 _relax_row(
-                    x[colour][rows[r, START] + rows[r, FIRST] :], x[other], b[colour], inverse[colour],
+                    out, x[other], b[colour], inverse[colour],
                     lower[0, colour], lower[1, colour], lower[2, colour],
                     lower[0, other], lower[1, other], lower[2, other], rows[r], hop,
                 )  # fmt: skip
@@ -317,7 +323,7 @@ def _relax_row(out, y, b, inverse, c0, c1, c2, d0, d1, d2, row, hop):
 
 
 @kernel(parallel=False)
-def _relax_plain_row(x, y, b, inverse, row, hop):
+def _relax_plain_row(out, y, b, inverse, row, hop):
     """The same where all couplings between unknowns are one."""
     first, count = row[FIRST], row[LAST] - row[FIRST]
     start, below_i, above_i = row[START] + first, row[BELOW_I] + first, row[ABOVE_I] + first
@@ -327,7 +333,7 @@ def _relax_plain_row(x, y, b, inverse, row, hop):
         bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
         bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
         t = b[at] + y[bi] + y[ai] + y[bj] + y[aj] + y[ak - np.uint64(1)] + y[ak]
-        x[at] = t * inverse[at]
+        out[n] = t * inverse[at]
 
 
 @kernel
@@ -337,14 +343,21 @@ def _restrict_cells(coarse_b, x, b, inverse, lower, node, rows, blocks, starts, 
         # No two blocks share a node: a block is made of whole coarse rows.
         relaxed = np.empty(width, np.float32)
         for r in range(blocks[block], blocks[block + 1]):
-            _relax_row(
-                relaxed, x[1], b[0], inverse[0], lower[0, 0], lower[1, 0], lower[2, 0],
-                lower[0, 1], lower[1, 1], lower[2, 1], rows[r], shift(rows[r], 0),
-            )  # fmt: skip
-            for m in range(rows[r, FIRST], rows[r, LAST]):
-                at = rows[r, START] + m
-                if node[0, at] >= 0:
-                    coarse_b[node[0, at]] += (relaxed[m - rows[r, FIRST]] - x[0, at]) / inverse[0, at]
+            if rows[r, PLAIN]:
+                _relax_plain_row(relaxed, x[1], b[0], inverse[0], rows[r], shift(rows[r], 0))
+            else:
+                _relax_row(
+                    relaxed, x[1], b[0], inverse[0], lower[0, 0], lower[1, 0], lower[2, 0],
+                    lower[0, 1], lower[1, 1], lower[2, 1], rows[r], shift(rows[r], 0),
+                )  # fmt: skip
+            start = rows[r, START] + rows[r, FIRST]
+            for m in range(rows[r, LAST] - rows[r, FIRST]):
+                at = np.uint64(start + m)
+                relaxed[m] = (relaxed[m] - x[0, at]) / inverse[0, at]
+            for m in range(rows[r, LAST] - rows[r, FIRST]):
+                n = node[0, np.uint64(start + m)]
+                if n >= 0:
+                    coarse_b[np.uint64(n)] += relaxed[m]
 
 
 @kernel
@@ -352,6 +365,7 @@ def _prolong_cells(x, coarse_x, node, rows, blocks):
     """Add the correction to the red cells."""
     for block in prange(blocks.shape[0] - 1):
         for r in range(blocks[block], blocks[block + 1]):
-            for at in range(rows[r, START] + rows[r, FIRST], rows[r, START] + rows[r, LAST]):
+            for m in range(rows[r, START] + rows[r, FIRST], rows[r, START] + rows[r, LAST]):
+                at = np.uint64(m)
                 if node[0, at] >= 0:
-                    x[0, at] += coarse_x[node[0, at]]
+                    x[0, at] += coarse_x[np.uint64(node[0, at])]
