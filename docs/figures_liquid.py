@@ -3,6 +3,7 @@
 vortex_box   the vortex of B07 figure 2 after two seconds, by three methods
 slope        water on a gentle slope with open areas and with voxels (R05)
 separation   B07 figure 6: a splash against a wall that holds water, and against one that it may leave
+buckling     B08 figure 3: falling sheets of three viscosities
 """
 
 import sys
@@ -15,11 +16,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Polygon, Rectangle
 
-from paddlewheel.gallery import separation, slope, vortex_box
+from paddlewheel.gallery import buckling, separation, slope, vortex_box
 from paddlewheel.run import Simulation
 
 HERE = Path(__file__).parent
 SOLID, WATER, LINE, INK = "#c9c3b8", "#2f86c1", "#0072b2", "#333333"
+HONEY = "#c47f17"
 plt.rcParams.update({"font.size": 10, "axes.titlesize": 11, "axes.titlelocation": "left", "figure.dpi": 130})
 
 
@@ -109,7 +111,22 @@ def draw_separation(frames=(3, 8, 12, 15, 18)):
     return figure
 
 
-FIGURES = {"vortex_box": draw_vortex_box, "slope": draw_slope, "separation": draw_separation}
+def draw_buckling(times=(0.5, 1.0, 1.5, 2.0, 2.5, 3.0)):
+    """Particles of sheets at some times [s], one row for each viscosity."""
+    figure, axes = plt.subplots(len(buckling.VISCOSITIES), len(times), figsize=(9, 7.4), layout="constrained")
+    for row, viscosity in zip(axes, buckling.VISCOSITIES, strict=True):
+        simulation = Simulation(buckling.scene(viscosity=viscosity))
+        for axis, time in zip(row, times, strict=True):
+            for _ in simulation.run(round((time - simulation.time) * simulation.scene.fps)):
+                pass
+            position = simulation.state.particles.position
+            axis.scatter(position[:, 0], position[:, 1], s=0.8, color=HONEY, lw=0)
+            axis.set(aspect="equal", xlim=(0, buckling.SIZE[0]), ylim=(0, buckling.SIZE[1]), xticks=[], yticks=[])
+        row[0].set_title(f"{viscosity:g} Pa s")
+    return figure
+
+
+FIGURES = {"vortex_box": draw_vortex_box, "slope": draw_slope, "separation": draw_separation, "buckling": draw_buckling}
 
 
 def main(names):

@@ -31,8 +31,8 @@ def states(scene, frames):
 
 
 def same(one, other):
-    arrays = [one.particles.position, one.particles.velocity, one.particles.smoke, one.phi, *one.velocity]
-    others = [other.particles.position, other.particles.velocity, other.particles.smoke, other.phi, *other.velocity]
+    arrays = [one.particles.position, one.particles.velocity, one.particles.carried, one.phi, *one.velocity]
+    others = [other.particles.position, other.particles.velocity, other.particles.carried, other.phi, *other.velocity]
     return all(np.array_equal(a, b) for a, b in zip(arrays, others, strict=True))
 
 
@@ -77,12 +77,12 @@ def test_viscosity_goes_with_the_liquid():
     thin, stiff = pw.Box((0.3, 0.4, -1), (0.7, 0.6, 1)), pw.Box((0.3, 0, -1), (0.7, 0.4, 1))
     items = [pw.Liquid(stiff, viscosity=3000.0), pw.Liquid(thin, viscosity=0.01)]
     simulation = pw.Simulation(dataclasses.replace(honey(), items=items))
-    before = np.sort(simulation.state.particles.smoke[:, 0])
+    before = np.sort(simulation.state.particles.carried[:, 0])
     list(simulation.run(24))
     particles = simulation.state.particles
-    assert np.array_equal(np.sort(particles.smoke[:, 0]), before)
+    assert np.array_equal(np.sort(particles.carried[:, 0]), before)
     y = particles.position[:, 1]
-    is_stiff = particles.smoke[:, 0] > 1
+    is_stiff = particles.carried[:, 0] > 1
     assert y[is_stiff].max() > 0.2  # stands still
     assert np.median(y[~is_stiff]) < 0.3  # came down from 0.5
 
@@ -93,7 +93,9 @@ def left_on_slope(walls) -> float:
     slope = pw.Solid(pw.HalfSpace((0.5, 0.45, 0), (0.5, np.cos(np.pi / 6), 0)))
     lump = pw.Liquid(pw.Sphere((0.25, 0.68, 0.5 * H), 0.12), viscosity=300.0)
     simulation = pw.Simulation(
-        pw.Scene(size=(1, 1, H), cells=(24, 24, 1), walls=walls, method=pw.Method(advection="apic"), items=[slope, lump])
+        pw.Scene(
+            size=(1, 1, H), cells=(24, 24, 1), walls=walls, method=pw.Method(advection="apic"), items=[slope, lump]
+        )
     )
     start = simulation.state.particles.position.mean(axis=0)
     list(simulation.run(12))

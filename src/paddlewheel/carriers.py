@@ -129,7 +129,8 @@ class ByParticles:
         """Velocity and smoke at the end of a step in a flow, with what the sources gave."""
         fluid, scene, grid, dt = self.fluid, self.fluid.scene, self.fluid.grid, step.dt
         # first to where they lie evenly: a shift is known where they are, and not on their way
-        move(grid, particles.position, shift, step.before, 1.0, open_sides=scene.open_sides, stages=1)
+        if (step.number - 1) % SPREAD_EVERY == 0:  # else there is no shift
+            move(grid, particles.position, shift, step.before, 1.0, open_sides=scene.open_sides, stages=1)
         stuck = moved(fluid, step, particles.position, flow)
         particles, *_, warnings = fluid.exchanged(particles, step.boundary, step.bodies, step.end, dt, step.number)
         clock.stop("move")
@@ -138,8 +139,8 @@ class ByParticles:
         velocity, _ = extrapolate(*from_particles(grid, particles, first), fluid.beyond.layers)
         clock.stop("transfer")
         self.emitters.onto_particles(particles, first, dt)
-        decay(particles.smoke[:, 0], scene.dissipation, dt)
-        decay(particles.smoke[:, 1], scene.cooling, dt)
+        decay(particles.carried[:, 0], scene.dissipation, dt)
+        decay(particles.carried[:, 1], scene.cooling, dt)
         smoke, heat = to_cells(grid, particles, first)
         smoke[~step.open] = heat[~step.open] = 0
         clock.stop("smoke")
@@ -180,7 +181,7 @@ class ByParticles:
 
     def amount(self, brought: Brought, particles: Particles, volume: np.ndarray) -> float:
         """[m³] that all smoke would fill at density 1: that which particles carry."""
-        return float(particles.smoke[:, 0].sum(dtype=np.float64)) * self.fluid.grid.h**3 / self.fluid.per_cell
+        return float(particles.carried[:, 0].sum(dtype=np.float64)) * self.fluid.grid.h**3 / self.fluid.per_cell
 
     def _come_in(self, step, particles, first, velocity) -> Particles:
         """The particles, and new ones at open sides where gas comes in, with its velocity and without smoke."""

@@ -78,10 +78,10 @@ class Emitters:
             cells = np.ravel_multi_index(self._cells[index].at, self.grid.shape)
             inside = np.concatenate([np.empty(0, int), *map(np.arange, first[cells], first[cells + 1])])
             inside = inside[item.shape.distance(particles.position[inside].astype(float)) < 0]
-            mixed = particles.smoke[inside]
+            mixed = particles.carried[inside]
             values = smoke_at(name, item, particles.position[inside])
             fill(mixed, values, np.ones((len(inside), 1), np.float32), rate, dt or 1.0)
-            particles.smoke[inside] = mixed
+            particles.carried[inside] = mixed
 
     def markers(self, number: int, outside, dt: float | None = None) -> np.ndarray:
         """New markers [m], (n, 3) float32, `outside` solids: all that the shapes hold, or what sources add in dt [s].

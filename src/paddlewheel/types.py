@@ -172,24 +172,25 @@ class Particles(NamedTuple):
     position  (n, 3) float32 [m]
     velocity  (n, 3) float32 [m/s]
     affine    (n, 3, 3) float32 [1/s]: row a is the gradient of velocity component a (APIC); (0, 3, 3) where unused
-    smoke     (n, 2) float32: density and temperature [K] of the smoke they carry; (0, 2) where unused
+    carried   (n, 2) float32: density and temperature [K] of smoke, or the viscosity [Pa s] of liquid if that varies, and
+              zero; (0, 2) where unused
     """
 
     position: np.ndarray
     velocity: np.ndarray
     affine: np.ndarray
-    smoke: np.ndarray
+    carried: np.ndarray
 
     @classmethod
     def at(
-        cls, position: np.ndarray, velocity: np.ndarray, affine: bool = False, smoke: np.ndarray | None = None
+        cls, position: np.ndarray, velocity: np.ndarray, affine: bool = False, carried: np.ndarray | None = None
     ) -> "Particles":
-        """Particles at positions, with velocities and, if wanted, a gradient of zero, and smoke."""
+        """Particles at positions, with velocities and, if wanted, a gradient of zero, and what else they carry."""
         position = np.ascontiguousarray(position, np.float32).reshape(-1, 3)
         velocity = np.ascontiguousarray(np.broadcast_to(velocity, position.shape), np.float32)
         affine = np.zeros((len(position) if affine else 0, 3, 3), np.float32)
-        smoke = np.ascontiguousarray(np.empty((0, 2)) if smoke is None else smoke, np.float32)
-        return cls(position, velocity, affine, smoke)
+        carried = np.ascontiguousarray(np.empty((0, 2)) if carried is None else carried, np.float32)
+        return cls(position, velocity, affine, carried)
 
     def take(self, which: np.ndarray) -> "Particles":
         """Those of a boolean mask or of an array of indices."""

@@ -117,7 +117,9 @@ def test_the_matrix_is_symmetric(shape):
 def test_rigid_motions_have_no_strain(shape):
     filled, weight, distance = random_case(shape, walls=False)
     matrix = strain(filled, 1e6 * weight, distance)
-    turn, drift = (np.array([0.7, -0.4, 0.9]), np.array([0.2, 0.5, -0.3])) if shape[0] > 1 else ([0.8, 0, 0], [0, 0.5, 1])
+    turn, drift = (
+        (np.array([0.7, -0.4, 0.9]), np.array([0.2, 0.5, -0.3])) if shape[0] > 1 else ([0.8, 0, 0], [0, 0.5, 1])
+    )
     u = []
     for a, size in enumerate(faces_of(shape)):
         points = np.stack(np.indices(size), axis=-1) + 0.5 - 0.5 * np.eye(3)[a]
@@ -137,7 +139,9 @@ def ball(n, centre, radius):
 
 
 def floor(n, height):
-    return [(np.indices(size)[1] + 0.5 * (a != 1) - height).astype(np.float32) for a, size in enumerate(faces_of((n,) * 3))]
+    return [
+        (np.indices(size)[1] + 0.5 * (a != 1) - height).astype(np.float32) for a, size in enumerate(faces_of((n,) * 3))
+    ]
 
 
 @pytest.mark.parametrize("height", [-FAR, 9.3], ids=["free", "on a floor"])

@@ -35,7 +35,7 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     Two passes of a counting sort, the first one over runs of cells, so that the
     counters of the second stay in cache and no two threads count in the same ones.
     """
-    position, velocity, affine, smoke = _checked(particles)
+    position, velocity, affine, carried = _checked(particles)
     n, cells = len(position), int(np.prod(grid.shape))
     if max(n, cells) >= 2**31:
         raise ValueError(f"{n} particles in {cells} cells: expected fewer than {2**31}")
@@ -65,10 +65,10 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     if len(affine):
         unordered, affine = affine, np.empty_like(affine)
         _permute(affine.reshape(n, 9), unordered.reshape(n, 9), order)
-    if len(smoke):
-        unordered, smoke = smoke, np.empty_like(smoke)
-        _permute(smoke, unordered, order)
-    return Particles(ordered, position, affine, smoke), first
+    if len(carried):
+        unordered, carried = carried, np.empty_like(carried)
+        _permute(carried, unordered, order)
+    return Particles(ordered, position, affine, carried), first
 
 
 @kernel
@@ -195,16 +195,16 @@ def density(grid: Grid, position: np.ndarray, first: np.ndarray) -> np.ndarray:
 
 
 def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Density and temperature of the smoke that particles carry at centres, float32.
+    """Both of what particles carry, such as density and temperature of smoke, at centres, float32.
 
     The mean of the particles in a cell and in those around, which count 1/8 as
     much where they share a face with it, as under a hat, of which a particle
     anywhere in a cell has 3/4 of its own on average and 1/8 on either side. Zero
     if there is none.
     """
-    position, _, _, smoke = _checked(particles)
+    position, _, _, carried = _checked(particles)
     sums = np.empty((3, *grid.shape), np.float32)
-    _sum_in_cells(sums.reshape(3, -1), smoke, _checked_first(grid, position, first))
+    _sum_in_cells(sums.reshape(3, -1), carried, _checked_first(grid, position, first))
     for axis in range(2 if grid.is_2d else 3):
         blurred = np.empty_like(sums)
         _blur(blurred, sums, axis)
@@ -215,15 +215,15 @@ def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.nd
 
 
 @kernel
-def _sum_in_cells(sums, smoke, first):
-    """The number of the particles of each cell, and the sums of both columns of their smoke."""
+def _sum_in_cells(sums, carried, first):
+    """The number of the particles of each cell, and the sums of both columns of what they carry."""
     for block in prange(BLOCKS):
         for cell in range(*_share(block, sums.shape[1])):
             a = b = np.float32(0)
             for number in range(first[cell], first[cell + 1]):
                 p = np.uint64(number)
-                a += smoke[p, 0]
-                b += smoke[p, 1]
+                a += carried[p, 0]
+                b += carried[p, 1]
             sums[0, cell], sums[1, cell], sums[2, cell] = first[cell + 1] - first[cell], a, b
 
 
@@ -266,7 +266,7 @@ def to_particles(
     The old field is the one `to_faces` gave, before the forces; APIC needs none. With `first`, as `sorted_by_cell`
     gave it, those of one cell are looked at together, which is faster.
     """
-    position, velocity, affine, smoke = _checked(particles)
+    position, velocity, affine, carried = _checked(particles)
     fields = {"new": as_faces(new, np.float32)}
     if not len(affine) and flip:
         if old is None:
@@ -289,7 +289,7 @@ def to_particles(
         shares[0], shares[-1] = 0, len(first) - 1
         flat = (u.reshape(-1) for u in change)
         give_to_points(velocity, np.float32(flip), position, *flat, grid.shape, first, grid.first, shares, grid.h)
-    return Particles(position, velocity, affine, smoke)
+    return Particles(position, velocity, affine, carried)
 
 
 @kernel
