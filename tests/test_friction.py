@@ -92,11 +92,7 @@ def left_on_slope(walls) -> float:
     down = np.array([np.cos(np.pi / 6), -np.sin(np.pi / 6), 0])
     slope = pw.Solid(pw.HalfSpace((0.5, 0.45, 0), (0.5, np.cos(np.pi / 6), 0)))
     lump = pw.Liquid(pw.Sphere((0.25, 0.68, 0.5 * H), 0.12), viscosity=300.0)
-    simulation = pw.Simulation(
-        pw.Scene(
-            size=(1, 1, H), cells=(24, 24, 1), walls=walls, method=pw.Method(advection="apic"), items=[slope, lump]
-        )
-    )
+    simulation = pw.Simulation(dataclasses.replace(honey(), walls=walls, items=[slope, lump]))
     start = simulation.state.particles.position.mean(axis=0)
     list(simulation.run(12))
     return float((simulation.state.particles.position.mean(axis=0) - start) @ down)

@@ -136,7 +136,8 @@ def body_in_ball(plane, kappa, shape, motion, velocity):
     bodies = RigidBodies(centre[None], np.array([motion], float), inverse[None])
     rubbed = viscous(
         grid, field(grid, velocity(centre)), phi, boundary, 0.01,
-        density=DENSITY, viscosity=kappa * DENSITY * grid.h**2 / 0.01, walls=SLIP, bodies=bodies, tolerance=1e-9 if kappa < 1e5 else 1e-7,
+        density=DENSITY, viscosity=kappa * DENSITY * grid.h**2 / 0.01, walls=SLIP, bodies=bodies,
+        tolerance=1e-9 if kappa < 1e5 else 1e-7,
     )  # fmt: skip
     assert rubbed.info.converged
     return grid, centre, boundary, phi, mass, rubbed
