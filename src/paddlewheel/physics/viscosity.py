@@ -168,7 +168,7 @@ def viscous(
     there = np.full(grid.shape, -grid.h, np.float32) if surface == "extrapolated" else phi
     problem = _posed(box, grid, there, boundary, bodies is not None, viscosity, scale, walls, solids, whole)
     if surface == "extrapolated":
-        problem = _held_at_surface(problem, box, grid, phi, velocity)
+        problem = _held_at_surface(problem, box, grid, phi, velocity, whole)
     coupled = surface != "neumann" and scheme != "decoupled"
     matrix = strain(problem.octants, problem.weights, problem.distance, coupled=coupled)
     if whole:
@@ -254,8 +254,11 @@ def _full_octants(phi, solid) -> np.ndarray:
     return full.astype(np.float32)
 
 
-def _held_at_surface(problem, box, grid, phi, velocity) -> _Problem:
-    """A problem in which liquid is everywhere, with the velocity in the air known as it is."""
+def _held_at_surface(problem, box, grid, phi, velocity, whole) -> _Problem:
+    """A problem in which liquid is everywhere, with the velocity in the air known as it is.
+
+    By `whole` cells it is known first on faces in the air, not from the surface on.
+    """
     distance, known = [], []
     liquid, before = box.turned(phi) / np.float32(-grid.h), box.faces(velocity)
     solid = problem.known or [np.zeros(u.shape, np.float32) for u in before]
@@ -263,6 +266,7 @@ def _held_at_surface(problem, box, grid, phi, velocity) -> _Problem:
         ends = np.pad(liquid, [(1, 1) if b == a else (0, 0) for b in range(3)], mode="edge")
         lower, upper = (tuple(s if b == a else slice(None) for b in range(3)) for s in (slice(-1), slice(1, None)))
         depth = np.float32(0.5) * (ends[lower] + ends[upper])
+        depth = (depth > 0).astype(np.float32) if whole else depth
         known.append(np.where(problem.distance[a] < depth, solid[a], before[a]))
         distance.append(np.minimum(problem.distance[a], depth))
     return problem._replace(distance=distance, known=known)
