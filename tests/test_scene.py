@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paddlewheel import types
-from paddlewheel.scene import Force, Inflow, Liquid, Method, Outflow, Scene, Solid, SurfacePressure
+from paddlewheel.scene import Force, Inflow, Liquid, Method, Outflow, RigidBody, Scene, Solid, SurfacePressure
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import BYTES_PER_CELL, Grid
@@ -150,6 +150,14 @@ BAD_SCENES = {
     "one particle": ({"method": Method(particles_per_cell=1)}, "particles_per_cell=1 in a 3-D scene, expected 8 or 27"),
     "particles as text": ({"method": Method(particles_per_cell="many")}, "particles_per_cell='many'"),
     "particles as truth": ({"method": Method(particles_per_cell=True)}, "particles_per_cell=True"),
+    "nichols-hirt in space": (
+        {"method": Method(viscous_surface="nichols-hirt")},
+        "viscous_surface='nichols-hirt' in a 3-D scene: it sets the one shear stress of 2-D to zero",
+    ),
+    "a body in explicit honey": (
+        {"method": Method(viscosity="explicit"), "items": [Liquid(BALL, viscosity=1), RigidBody(BALL, density=1)]},
+        r"items\[1\] RigidBody\(Sphere\): Method viscosity='explicit' does not drag bodies; expected 'variational'",
+    ),
     "a shape as item": (
         {"items": [Solid(BALL), BALL]},
         r"items\[1\] is Sphere\(.*\), expected a Solid, RigidBody, Hand, Liquid, Smoke, Inflow, Outflow, Force or Surf",
@@ -209,6 +217,27 @@ BAD_PARTS = {
         lambda: Method(advection="semi-lagrangian", surface="particles"),
         "surface='particles' with advection='semi-lagrangian': the grid carries the velocity",
     ),
+    "unknown viscosity": (
+        lambda: Method(viscosity="implicit"),
+        "Method: viscosity='implicit', expected one of 'variational', 'decoupled', 'imex', 'explicit'",
+    ),
+    "viscosity to come": (lambda: Method(viscosity="stokes"), "viscosity='stokes'.* is not simulated yet; expected"),
+    "unknown viscous surface": (
+        lambda: Method(viscous_surface="free"),
+        "viscous_surface='free', expected one of 'natural', 'neumann', 'extrapolated', 'nichols-hirt'",
+    ),
+    "no traction on components apart": (
+        lambda: Method(viscosity="decoupled", viscous_surface="natural"),
+        "viscous_surface='natural' with viscosity='decoupled': no traction means.*; expected 'neumann' or 'extrap",
+    ),
+    "no shear stress on components apart": (
+        lambda: Method(viscosity="decoupled", viscous_surface="nichols-hirt"),
+        "viscous_surface='nichols-hirt' with viscosity='decoupled'",
+    ),
+    "imex without coupling": (
+        lambda: Method(viscosity="imex", viscous_surface="neumann"),
+        "viscous_surface='neumann' with viscosity='imex': then no terms couple.*; expected 'natural' or",
+    ),
     "unknown weights": (lambda: Method(weights="areas"), "weights='areas', expected one of 'area'.*mean 'area'"),
     "unknown solver": (lambda: Method(solver="lu"), "Method: solver='lu', expected one of 'multigrid', 'mic'"),
     "weights begun": (lambda: Method(weights="vol"), "weights='vol'.*did you mean 'volume'"),
@@ -264,6 +293,22 @@ def test_velocity_may_be_anything_where_there_is_no_liquid():
 def test_viscosity_may_be_anything_where_there_is_no_liquid():
     inside = Liquid(BALL, viscosity=lambda p: np.where(BALL.distance(p) < 0, 1.0 + p[:, 0], -1.0))
     assert box(items=[inside]).items == (inside,)
+
+
+@pytest.mark.parametrize(
+    ("viscosity", "surface"),
+    [("variational", "natural"), ("decoupled", "neumann"), ("imex", "natural"), ("explicit", "natural")],
+)
+def test_a_scheme_of_viscosity_has_a_surface_that_goes_with_it(viscosity, surface):
+    assert Method(viscosity=viscosity).viscous_surface == surface
+
+
+def test_bodies_that_are_not_dragged_may_be_in_explicit_honey():
+    items = [Liquid(BALL, viscosity=1), RigidBody(BALL, density=1)]
+    method = Method(viscosity="explicit")
+    box(method=method, items=items, walls="free-slip")
+    box(method=method, items=[items[0], RigidBody(BALL, density=1, one_way=True)])
+    box(method=method, items=[Liquid(BALL), items[1]])
 
 
 def test_a_grid_that_does_not_fit_memory_is_refused_with_the_bytes(monkeypatch):

@@ -58,7 +58,7 @@ class Friction:
             window.grid, velocity, phi, boundary, dt,
             density=scene.density, viscosity=value, walls=self._walls(window),
             solids=scene.walls or "no-slip", bodies=bodies, surface=scene.method.viscous_surface,
-            tolerance=scene.method.tolerance,
+            scheme=scene.method.viscosity, tolerance=scene.method.tolerance,
         )  # fmt: skip
 
     def value(self, window: Window, particles: Particles, first: np.ndarray) -> float | np.ndarray:

@@ -16,7 +16,13 @@ from paddlewheel.solve.linear import SOLVERS
 from paddlewheel.types import SIDES, Grid, check_memory
 
 WALLS = ("free-slip", "no-slip")
-VISCOUS_SURFACES = ("natural", "neumann", "extrapolated")
+VISCOUS_SURFACES = ("natural", "neumann", "extrapolated", "nichols-hirt")
+VISCOSITY = {  # and the surfaces it goes with, first the one it has if none is given
+    "variational": VISCOUS_SURFACES,
+    "decoupled": ("neumann", "extrapolated"),
+    "imex": ("natural", "extrapolated", "nichols-hirt"),
+    "explicit": VISCOUS_SURFACES,
+}
 ADVECTION = {"flip": "particles", "apic": "particles", "semi-lagrangian": "markers"}  # and the surface it goes with
 SMOKE_ADVECTION = (*ADVECTION, "maccormack")
 INTERPOLATION = ("staggered", "open-centroid")
@@ -49,8 +55,12 @@ class Method:
     cfl            cells that the fastest liquid may cross in one step; where it is torn apart, steps are shorter
     tolerance      of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|
     wall_separation     whether liquid may leave walls and bodies: nothing sucks it onto them (B07 §4)
-    viscous_surface     what holds at the surface of viscous liquid: no traction, "natural"; or what others took for it
-                        (B08 §7): "neumann", velocity does not change across it, or "extrapolated", air keeps its own
+    viscosity           "variational", implicit in all components at once (B08); or what others did: "decoupled", each
+                        for itself, implicit (Stam 1999); "imex", what couples them explicit (Rasmussen et al. 2004);
+                        "explicit", all. The last two go in sub-steps (reports tell how many), and by whole cells
+    viscous_surface     what holds at the surface of viscous liquid: no traction, "natural"; the same on the sides of
+                        cells, 2-D, "nichols-hirt"; or what others took for it (B08 §7): "neumann", velocity does not
+                        change across it, or "extrapolated", air keeps its own. None is what goes with the viscosity
     particles_per_cell  at the start: 8 or 27, in 2-D 4 or 9; None is two along each axis
     """
 
@@ -65,7 +75,8 @@ class Method:
     cfl: float = 3.0
     tolerance: float = 1e-6
     wall_separation: bool = False
-    viscous_surface: str = "natural"
+    viscosity: str = "variational"
+    viscous_surface: str | None = None
     particles_per_cell: int | None = None
 
     def __post_init__(self):
@@ -83,7 +94,7 @@ class Method:
         if argument.positive("Method", "tolerance", self.tolerance) >= 1:
             raise ValueError(f"Method: tolerance={self.tolerance!r}, expected less than 1")
         argument.flag("Method", "wall_separation", self.wall_separation)
-        argument.choice("Method", "viscous_surface", self.viscous_surface, VISCOUS_SURFACES)
+        self._choose_viscous_surface()
 
     def _choose_surface(self) -> None:
         fitting = ADVECTION.get(self.advection, "markers")
@@ -96,6 +107,25 @@ class Method:
             }[fitting]
             raise ValueError(
                 f"Method: surface={self.surface!r} with advection={self.advection!r}: {why}; expected {fitting!r}"
+            )
+
+    def _choose_viscous_surface(self) -> None:
+        if self.viscosity == "stokes":
+            raise ValueError(
+                "Method: viscosity='stokes', pressure and viscosity in one solve, is not simulated yet; expected one "
+                f"of {', '.join(map(repr, VISCOSITY))}"
+            )
+        fitting = VISCOSITY[argument.choice("Method", "viscosity", self.viscosity, VISCOSITY)]
+        if self.viscous_surface is None:
+            object.__setattr__(self, "viscous_surface", fitting[0])
+        elif argument.choice("Method", "viscous_surface", self.viscous_surface, VISCOUS_SURFACES) not in fitting:
+            why = {
+                "decoupled": "no traction means that components of velocity are coupled, and each is for itself here",
+                "imex": "then no terms couple components of velocity, and there are none to be taken explicitly",
+            }[self.viscosity]
+            raise ValueError(
+                f"Method: viscous_surface={self.viscous_surface!r} with viscosity={self.viscosity!r}: {why}; expected "
+                f"{' or '.join(map(repr, fitting))}"
             )
 
 
@@ -355,6 +385,7 @@ class Scene:
                 _check_hand(label(index, item), item, self.items, self.grid)
         self._check_particles()
         self._check_fluid()
+        self._check_friction()
 
     @cached_property
     def grid(self) -> Grid:
@@ -407,6 +438,22 @@ class Scene:
                 f"Method: interpolation={self.method.interpolation!r} is for smoke that particles carry, not for "
                 f"advection={self.method.advection!r}"
             )
+
+    def _check_friction(self) -> None:
+        """Refuse schemes of viscosity that cannot do with the scene."""
+        if self.method.viscous_surface == "nichols-hirt" and not self.grid.is_2d:
+            raise ValueError(
+                "Method: viscous_surface='nichols-hirt' in a 3-D scene: it sets the one shear stress of 2-D to zero; "
+                "in 3-D there are three, and which are zero depends on the surface's direction; expected 'natural'"
+            )
+        liquids = labelled(self.items, Liquid | Inflow)
+        if self.method.viscosity in ("imex", "explicit") and any(item.viscosity != 0 for _, item in liquids):
+            for name, item in labelled(self.items, RigidBody):
+                if not item.one_way and self.walls != "free-slip":
+                    raise ValueError(
+                        f"{name}: Method viscosity={self.method.viscosity!r} does not drag bodies; expected "
+                        "'variational', or one_way=True, or walls='free-slip'"
+                    )
 
     @property
     def _dimensions(self) -> int:

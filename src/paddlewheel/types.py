@@ -156,7 +156,11 @@ class SolveFailedError(RuntimeError):
 
 
 class SolveInfo(NamedTuple):
-    """How a linear solve went. residual is max|b − Ap| / max|b|, recomputed from p, not recurred."""
+    """How a linear solve went. residual is max|b − Ap| / max|b|, recomputed from p, not recurred.
+
+    substeps is into how many parts the step was divided for it: one, but for explicit viscosity and IMEX, whose
+    iterations are those of all.
+    """
 
     name: str
     unknowns: int
@@ -164,6 +168,7 @@ class SolveInfo(NamedTuple):
     residual: float
     seconds: float
     converged: bool
+    substeps: int = 1
 
 
 class Particles(NamedTuple):

@@ -155,7 +155,9 @@ class _Told:
             mine = [solve for solve in solves if solve.name == name]
             mean = sum(solve.iterations for solve in mine) / len(mine)
             most, unknowns = (max(getattr(s, what) for s in mine) for what in ("iterations", "unknowns"))
-            yield f"{name}: {mean:.1f} iterations, at most {most}; at most {unknowns} unknowns"
+            parts = max(solve.substeps for solve in mine)
+            divided = f", in up to {parts} sub-steps" if parts > 1 else ""
+            yield f"{name}: {mean:.1f} iterations, at most {most}{divided}; at most {unknowns} unknowns"
         yield _smoke(earliest, reports[-1]) if scene.has_smoke else _volume(earliest, reports)
 
 

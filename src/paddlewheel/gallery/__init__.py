@@ -36,6 +36,7 @@ from paddlewheel.gallery import (
     taylor_green,
     tilting_tank,
     viscous_block,
+    viscous_substeps,
     vortex_box,
 )
 
@@ -70,4 +71,5 @@ SCENES = {
     "viscous-block": viscous_block,
     "beam": beam,
     "spinning-disc": spinning_disc,
+    "viscous-substeps": viscous_substeps,
 }

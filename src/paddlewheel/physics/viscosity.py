@@ -16,8 +16,11 @@ The volumes V leave out air and include solids, at which u is known: a wall
 holds the liquid on it, at its true distance (ghost fluid, B08 §5.2). Where
 walls let it slip they are left out like air; that they are not passed through
 is then the pressure's work.
+
+Schemes that others have used are here for comparison: `viscous(scheme=…)`.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +28,10 @@ import numpy as np
 from paddlewheel.grid.levelset import liquid_box
 from paddlewheel.grid.octants import liquid_octants
 from paddlewheel.solve.cg import conjugate_gradients
-from paddlewheel.solve.strain import Strain, apply, from_known, pack_faces, strain, unpack_faces
+from paddlewheel.solve.strain import System, apply, from_known, pack_faces, strain, unpack_faces
 from paddlewheel.solve.strain_multigrid import StrainMultigrid
 from paddlewheel.solve.strain_rigid import NOBODY, Rigid, rigid_bodies
+from paddlewheel.solve.strain_steps import explicit, imex, whole_cells
 from paddlewheel.types import AXES, Boundary, Faces, Grid, SolveInfo
 
 __all__ = ["RigidBodies", "Rubbed", "viscous"]
@@ -78,6 +82,10 @@ class _Problem(NamedTuple):
     weights: np.ndarray
     distance: list[np.ndarray]
     known: list[np.ndarray] | None
+
+    def multigrid(self, matrix, coupled: bool, parts: int = 1) -> StrainMultigrid:
+        """A preconditioner of the problem's matrix, or of one for so small a part of the time."""
+        return StrainMultigrid(matrix, self.octants, self.weights / np.float32(parts), self.distance, coupled)
 
 
 class _Box:
@@ -134,6 +142,7 @@ def viscous(
     solids: str = "no-slip",
     bodies: "RigidBodies | None" = None,
     surface: str = "natural",
+    scheme: str = "variational",
     tolerance: float = 1e-6,
 ) -> "Rubbed":
     """What viscosity does to the velocity [m/s] in dt [s].
@@ -145,29 +154,46 @@ def viscous(
     solids hold takes their velocity. The boundary's bodies are dragged along, and
     drag, if it is told how they move. surface is "natural", or one that does
     not let it turn, for comparison (B08 §4): "neumann", ∂u/∂n = 0 (Fält & Roble 2003), each component for itself, or
-    "extrapolated", where air keeps the velocity it has.
+    "extrapolated", where air keeps the velocity it has; or "nichols-hirt", the natural one where cells are full or
+    empty.
+
+    scheme is "variational"; "decoupled", each component for itself (Stam 1999); or "imex" or "explicit", in sub-steps
+    (see strain_steps), to which cells are full or empty, and which do not drag bodies.
     """
+    substeps = scheme in ("imex", "explicit")
+    whole = substeps or surface == "nichols-hirt"
+    bodies = None if substeps else bodies
     box = _Box(grid, phi)
     scale = dt / (density * grid.h**2)
     there = np.full(grid.shape, -grid.h, np.float32) if surface == "extrapolated" else phi
-    problem = _posed(box, grid, there, boundary, bodies is not None, viscosity, scale, walls, solids)
+    problem = _posed(box, grid, there, boundary, bodies is not None, viscosity, scale, walls, solids, whole)
     if surface == "extrapolated":
-        problem = _held_at_surface(problem, box, grid, phi, velocity)
-    coupled = surface != "neumann"
+        problem = _held_at_surface(problem, box, grid, phi, velocity, whole)
+    coupled = surface != "neumann" and scheme != "decoupled"
     matrix = strain(problem.octants, problem.weights, problem.distance, coupled=coupled)
+    if whole:
+        matrix = whole_cells(matrix, problem.octants[::2, ::2, ::2] > 0)
     start = pack_faces(matrix.layout, box.faces(velocity))
     start[matrix.inverse == 0] = 0.0
-    rhs = matrix.mass * start
-    if problem.known is not None:
-        rhs += from_known(matrix, problem.distance, problem.known)
-    product, rigid = apply(matrix), None
+    pull = 0.0 if problem.known is None else from_known(matrix, problem.distance, problem.known)
+    rigid = None
     if bodies is not None and solids == "no-slip":
         rigid = _rigid(box, grid, boundary, bodies, matrix, problem, density)
-        rigid.add_motion(rhs)
-        product = rigid.added_to(product)
-    system = _System(matrix, rhs)
-    multigrid = StrainMultigrid(matrix, problem.octants, problem.weights, problem.distance, coupled)
-    solution, info = conjugate_gradients(system, start, product, multigrid, tolerance, MOST_ITERATIONS, "viscosity")
+    if scheme == "explicit":
+        solution, info = explicit(matrix, start, pull)
+    elif scheme == "imex":
+        solution, info = imex(
+            matrix, start, pull, partial(problem.multigrid, coupled=False), tolerance, MOST_ITERATIONS
+        )
+    else:
+        rhs, product = matrix.mass * start + pull, apply(matrix)
+        if rigid is not None:
+            rigid.add_motion(rhs)
+            product = rigid.added_to(product)
+        solution, info = conjugate_gradients(
+            System(matrix, rhs), start, product, problem.multigrid(matrix, coupled), tolerance, MOST_ITERATIONS,
+            "viscosity",
+        )  # fmt: skip
     out = Faces(*(np.array(u, np.float32) for u in velocity))
     known = Faces(*(np.zeros(u.shape, bool) for u in velocity))
     _write(out, known, box, problem, matrix, solution)
@@ -176,36 +202,15 @@ def viscous(
     return Rubbed(out, known, _turned_back(rigid.moved(solution), box.order), info)
 
 
-class _System(NamedTuple):
-    """What conjugate gradients need to know of a system."""
-
-    matrix: Strain
-    rhs: np.ndarray
-
-    @property
-    def layout(self):
-        return self.matrix.layout
-
-    @property
-    def unknowns(self) -> int:
-        return self.matrix.unknowns
-
-
-def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solids) -> _Problem:
+def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solids, whole) -> _Problem:
     nodes = box.turned(boundary.phi, (1, 1, 1))
-    octants = liquid_octants(box.turned(phi), nodes if solids == "free-slip" else None)
+    octants = (_full_octants if whole else liquid_octants)(box.turned(phi), nodes if solids == "free-slip" else None)
     cells = [n // 2 for n in octants.shape]
     distance = []
     for a in range(3):
         d = np.full([n + (a == b) for b, n in enumerate(cells)], _FAR, np.float32)
         if solids == "no-slip":
-            d = nodes / np.float32(grid.h)
-            for b in range(3):
-                if b != a:
-                    lower, upper = (
-                        tuple(s if c == b else slice(None) for c in range(3)) for s in (slice(-1), slice(1, None))
-                    )
-                    d = 0.5 * (d[lower] + d[upper])
+            d = _between(nodes / np.float32(grid.h), [b for b in range(3) if b != a])
         distance.append(np.ascontiguousarray(d, np.float32))
     for b, side in enumerate(box.order):
         if grid.is_2d and side == 2:
@@ -231,8 +236,29 @@ def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solid
     return _Problem(octants, octants * kappa.astype(np.float32), distance, known)
 
 
-def _held_at_surface(problem, box, grid, phi, velocity) -> _Problem:
-    """A problem in which liquid is everywhere, with the velocity in the air known as it is."""
+def _between(field, axes) -> np.ndarray:
+    """A field half way between neighbours along some axes."""
+    for a in axes:
+        lower, upper = (tuple(s if b == a else slice(None) for b in range(3)) for s in (slice(-1), slice(1, None)))
+        field = 0.5 * (field[lower] + field[upper])
+    return field
+
+
+def _full_octants(phi, solid) -> np.ndarray:
+    """Octants of cells that are full or empty, by φ at their centres, and by a solid's at nodes if there is one."""
+    full = phi < 0
+    if solid is not None:
+        full &= _between(solid, range(3)) > 0
+    for a in range(3):
+        full = np.repeat(full, 2, axis=a)
+    return full.astype(np.float32)
+
+
+def _held_at_surface(problem, box, grid, phi, velocity, whole) -> _Problem:
+    """A problem in which liquid is everywhere, with the velocity in the air known as it is.
+
+    By `whole` cells it is known first on faces in the air, not from the surface on.
+    """
     distance, known = [], []
     liquid, before = box.turned(phi) / np.float32(-grid.h), box.faces(velocity)
     solid = problem.known or [np.zeros(u.shape, np.float32) for u in before]
@@ -240,6 +266,7 @@ def _held_at_surface(problem, box, grid, phi, velocity) -> _Problem:
         ends = np.pad(liquid, [(1, 1) if b == a else (0, 0) for b in range(3)], mode="edge")
         lower, upper = (tuple(s if b == a else slice(None) for b in range(3)) for s in (slice(-1), slice(1, None)))
         depth = np.float32(0.5) * (ends[lower] + ends[upper])
+        depth = (depth > 0).astype(np.float32) if whole else depth
         known.append(np.where(problem.distance[a] < depth, solid[a], before[a]))
         distance.append(np.minimum(problem.distance[a], depth))
     return problem._replace(distance=distance, known=known)

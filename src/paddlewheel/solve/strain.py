@@ -109,6 +109,30 @@ def strain(
     return Strain(_layout(spans, shape, size), mass, inverse, stretch, own, cross)
 
 
+def rebuilt(matrix: Strain, mass: np.ndarray, stretch: np.ndarray, own: np.ndarray, cross: np.ndarray) -> Strain:
+    """A matrix of other masses and weights on the same grid; what has no mass is not unknown."""
+    shape, size = matrix.layout.shape, matrix.layout.size
+    mass, inverse = np.where(mass > 0, mass, np.float32(-1)), np.zeros_like(matrix.inverse)
+    spans = np.empty((shape[0] + 1, shape[1] + 1, 2, 3), np.int64)
+    _finish(spans, mass, inverse, stretch, own, cross, shape, 0.0)
+    return Strain(_layout(spans, shape, size), mass, inverse, stretch, own, cross)
+
+
+class System(NamedTuple):
+    """What conjugate gradients need to know of a system."""
+
+    matrix: Strain
+    rhs: np.ndarray
+
+    @property
+    def layout(self) -> Layout:
+        return self.matrix.layout
+
+    @property
+    def unknowns(self) -> int:
+        return self.matrix.unknowns
+
+
 def _layout(spans, shape, size) -> Layout:
     i, j, parity = np.nonzero(spans[..., 1] > spans[..., 0])
     order = np.lexsort((j, i, (i + j + parity) & 1))

@@ -1,0 +1,53 @@
+"""Schemes of viscosity in whole simulations: they agree, and reports tell their sub-steps."""
+
+import numpy as np
+import pytest
+
+from paddlewheel.gallery import viscous_substeps
+from paddlewheel.run import Simulation
+from paddlewheel.scene import VISCOSITY, Liquid, Method, Scene
+from paddlewheel.solids.shapes import Box, Sphere
+
+
+@pytest.mark.parametrize(
+    ("scheme", "surface", "substeps"),
+    [
+        ("variational", "nichols-hirt", 1),
+        ("imex", "nichols-hirt", 7),
+        ("imex", None, 7),
+        ("explicit", "nichols-hirt", 14),
+        ("explicit", None, 14),
+    ],
+)
+def test_a_blob_spreads_alike_by_all_schemes(scheme, surface, substeps):
+    natural = Simulation(viscous_substeps.scene(cells=24, surface="natural"))
+    other = Simulation(viscous_substeps.scene(cells=24, scheme=scheme, surface=surface))
+    *_, _ = natural.run(8)
+    most = 0
+    for frame in other.run(8):
+        most = max(most, *(s.substeps for s in frame.report.solves if s.name == "viscosity"))
+    assert most == pytest.approx(substeps, abs=1)
+    extent = [np.ptp(s.state.particles.position, axis=0)[:2] for s in (natural, other)]
+    assert np.abs(extent[1] / extent[0] - 1).max() < 0.12
+
+
+@pytest.mark.parametrize(
+    ("scheme", "surface"),
+    [(scheme, surface) for scheme, fitting in VISCOSITY.items() for surface in fitting if surface != "nichols-hirt"],
+)
+def test_every_scheme_runs_in_space(scheme, surface):
+    scene = Scene(
+        size=(1, 1, 1),
+        cells=10,
+        walls="no-slip",
+        method=Method(viscosity=scheme, viscous_surface=surface),
+        items=[
+            Liquid(Box((0, 0, 0), (0.5, 0.6, 1)), viscosity=200.0),
+            Liquid(Sphere((0.7, 0.7, 0.5), 0.2), viscosity=50.0),
+        ],
+    )
+    simulation = Simulation(scene)
+    *_, last = simulation.run(3)
+    fastest = max(np.abs(u).max() for u in simulation.state.velocity)
+    assert fastest < 3
+    assert all(solve.converged for solve in last.report.solves)
