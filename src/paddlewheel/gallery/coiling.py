@@ -18,7 +18,7 @@ from paddlewheel.solids.shapes import Cylinder
 
 caption = "A thread of honey falls on a plate and coils up."
 
-LIMITS = common.LIMITS | {"1 / turns": 2.0, "viscosity iterations, most": 60}
+LIMITS = common.LIMITS | {"1 / turns": 0.8, "viscosity iterations, most": 60}
 
 FRAMES = 120  # what a check simulates
 RADIUS, WIDTH, NOZZLE = 0.012, 0.16, 0.02  # of the thread, of the box, and how far the nozzle reaches into it [m]
