@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from paddlewheel.friction import Friction
 from paddlewheel.grid.cells import at_centres
 from paddlewheel.output import render_smoke
 from paddlewheel.output.camera import ANGLE, SIZE, Camera
@@ -22,7 +23,7 @@ from paddlewheel.scene import Scene
 from paddlewheel.types import State
 
 _EMPTY = "#f4f6f8"
-_WATER = "#2f86c1"
+_WATER, _HONEY = ("#2f86c1", "YlGnBu_r"), ("#c98a1b", "YlOrBr_r")  # the colour of a surface, and of speeds
 _CLEAR = 0.45
 
 
@@ -45,6 +46,10 @@ def draw_frame(path: Path, scene: Scene, solid: np.ndarray, state: State) -> Non
     (plane if scene.grid.is_2d else space)(path, scene, solid, state)
 
 
+def _colours(scene: Scene) -> tuple[str, str]:
+    return _HONEY if Friction(scene).acts else _WATER
+
+
 def reference_speed(scene: Scene) -> float:
     """The end of the colour scale [m/s], the same for all frames: that of a fall through the domain, √(2 g·size)."""
     fall = sum(abs(g) * side for g, side in zip(scene.gravity, scene.grid.size, strict=True))
@@ -59,7 +64,7 @@ def _draw_plane(path, scene, solid, state) -> None:
     spacing = grid.h / scene.particles_per_axis * pixels[0] / grid.size[0]  # pixels between particles
     with canvas(path, pixels, state.time, _EMPTY) as ax:
         ax.scatter(
-            position[:, 0], position[:, 1], s=(1.1 * spacing * 72 / DPI) ** 2, c=speed, cmap="YlGnBu_r",
+            position[:, 0], position[:, 1], s=(1.1 * spacing * 72 / DPI) ** 2, c=speed, cmap=_colours(scene)[1],
             vmin=0, vmax=reference_speed(scene), linewidths=0,
         )  # fmt: skip
         draw_solids(ax, grid, solid[:, :, 0])
@@ -84,7 +89,7 @@ def _draw_space(path, scene, solid, state) -> None:
         _close(phi)
         style = {"smooth_shading": True, "specular": 0.7, "specular_power": 25, "ambient": 0.1}
         style["opacity"] = _CLEAR if state.bodies else 1.0  # bodies are also under water
-        _add_surface(pyvista, plotter, phi, (-0.5 * grid.h,) * 3, grid.h, color=_WATER, **style)
+        _add_surface(pyvista, plotter, phi, (-0.5 * grid.h,) * 3, grid.h, color=_colours(scene)[0], **style)
         _aim(plotter, grid.size)
         plotter.add_text(f"{state.time:.2f} s", position="upper_right", font_size=11, color=SURFACE_COLOUR)
         plotter.screenshot(path)
