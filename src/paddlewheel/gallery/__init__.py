@@ -37,6 +37,7 @@ from paddlewheel.gallery import (
     tilting_tank,
     viscous_block,
     vortex_box,
+    vortex_street,
 )
 
 SCENES = {
@@ -70,4 +71,5 @@ SCENES = {
     "viscous-block": viscous_block,
     "beam": beam,
     "spinning-disc": spinning_disc,
+    "vortex-street": vortex_street,
 }
