@@ -40,6 +40,7 @@ from paddlewheel.gallery import (
     viscous_block,
     viscous_substeps,
     vortex_box,
+    vortex_street,
 )
 
 SCENES = {
@@ -76,4 +77,5 @@ SCENES = {
     "beam": beam,
     "spinning-disc": spinning_disc,
     "viscous-substeps": viscous_substeps,
+    "vortex-street": vortex_street,
 }
