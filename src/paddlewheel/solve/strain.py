@@ -381,7 +381,7 @@ def _apply(q, partial, x, mass, inverse, stretch, own, cross, rows, blocks, shap
                 b, c = (a + 1) % 3, (a + 2) % 3
                 own_b = cross[c] if rows[r, PLAIN] else own[c, 0]
                 own_c = cross[b] if rows[r, PLAIN] else own[b, 1]
-                total += _apply_row(
+                total += product_row(
                     q[a], x[a], x[b], x[c], mass[a], inverse[a], stretch[a], own_b, own_c, cross[c], cross[b],
                     start, count, down[a], up[a], down[b], up[b], down[c], up[c],
                 )  # fmt: skip
@@ -389,11 +389,11 @@ def _apply(q, partial, x, mass, inverse, stretch, own, cross, rows, blocks, shap
 
 
 @kernel(parallel=False)
-def _apply_row(
+def product_row(
     q, x, y, z, mass, inverse, stretch, own_y, own_z, cross_y, cross_z,
     start, count, down_x, up_x, down_y, up_y, down_z, up_z,
 ):  # fmt: skip
-    """One row of one component x; y and z are the other two, and in `up_y` the axis of y."""
+    """One row of q = A x, of one component x; y and z are the other two, `up_y` leads along y. Returns x · q."""
     for n in range(count):
         at = np.uint64(start + n)
         xd, xu = np.uint64(start + down_x + n), np.uint64(start + up_x + n)

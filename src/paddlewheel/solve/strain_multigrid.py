@@ -19,7 +19,7 @@ import numpy as np
 
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.packed import FIRST, LAST, PLAIN, START, I, J
-from paddlewheel.solve.strain import PARITY, Strain, hops, pitch, place, strain
+from paddlewheel.solve.strain import PARITY, Strain, hops, pitch, place, product_row, strain
 
 SMOOTHING = 3
 DENSE = 700  # a level with no more unknowns is solved directly
@@ -259,30 +259,13 @@ def _residual(out, x, b, mass, inverse, stretch, own, cross, rows, blocks, shape
                 second, third = (a + 1) % 3, (a + 2) % 3
                 own_b = cross[third] if rows[r, PLAIN] else own[third, 0]
                 own_c = cross[second] if rows[r, PLAIN] else own[second, 1]
-                _residual_row(
-                    out[a], b[a], x[a], x[second], x[third], mass[a], inverse[a], stretch[a],
+                product_row(
+                    out[a], x[a], x[second], x[third], mass[a], inverse[a], stretch[a],
                     own_b, own_c, cross[third], cross[second],
                     start, count, down[a], up[a], down[second], up[second], down[third], up[third],
                 )  # fmt: skip
-
-
-@kernel(parallel=False)
-def _residual_row(
-    out, b, x, y, z, mass, inverse, stretch, own_y, own_z, cross_y, cross_z,
-    start, count, down_x, up_x, down_y, up_y, down_z, up_z,
-):  # fmt: skip
-    for n in range(count):
-        at = np.uint64(start + n)
-        xd, xu = np.uint64(start + down_x + n), np.uint64(start + up_x + n)
-        yd, yu, yud = np.uint64(start + down_y + n), np.uint64(start + up_y + n), np.uint64(start + up_y + down_x + n)
-        zd, zu, zud = np.uint64(start + down_z + n), np.uint64(start + up_z + n), np.uint64(start + up_z + down_x + n)
-        here = x[at]
-        t = mass[at] * here + stretch[xd] * (here - x[xd]) - stretch[at] * (x[xu] - here)
-        t += own_y[at] * (here - x[yd]) + cross_y[at] * (y[at] - y[xd])
-        t -= own_y[yu] * (x[yu] - here) + cross_y[yu] * (y[yu] - y[yud])
-        t += own_z[at] * (here - x[zd]) + cross_z[at] * (z[at] - z[xd])
-        t -= own_z[zu] * (x[zu] - here) + cross_z[zu] * (z[zu] - z[zud])
-        out[at] = b[at] - t if inverse[at] > 0.0 else np.float32(0)
+                for n in range(start, start + count):
+                    out[a, n] = b[a, n] - out[a, n] if inverse[a, n] > 0.0 else np.float32(0)
 
 
 # Between two levels. Along an axis normal to the faces of a component, every other fine face is a coarse one, and the
