@@ -150,6 +150,21 @@ def test_cavity_under_a_moving_lid(cells, reynolds, seconds, within, advection):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cells", "within"), [(4, 0.1), (8, 0.06)])
+def test_error_in_a_faster_cavity_is_of_first_order():
+    """Re 400, in steps as long as h: 8 % at 64² and 4 % at 128².
+
+    A part of it is of the step: liquid that turns goes straight on before pressure bends its way. Another is of the
+    3 % of PIC in each step. With flip=1 and steps half as long it is 5.5 % at 64²
+    and 2.6 % at 128².
+    """
+    heights, known = zip(*GHIA[400].items(), strict=True)
+    cells = [32, 64]
+    errors = [abs(on_centre_line(cavity(n, 400, 30), heights)[0] / known[0] - 1) for n in cells]
+    assert errors[1] < 0.1
+    assert order(cells, errors) > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cells", "within"), [(4, 0.1), (8, 0.05)])
 def test_a_sphere_falls_in_a_tube_as_fast_as_stokes_says(cells, within):
     assert sphere_in_tube(cells) == pytest.approx(1, abs=within)
