@@ -102,7 +102,7 @@ def test_a_turning_rod_turns_the_honey_around_it():
 
 
 def test_a_body_and_the_honey_around_it_share_their_spin():
-    """Angular momentum goes over from the one to the other, and none is lost."""
+    """Angular momentum goes over from the one to the other; 3 % of it is lost on the way."""
     simulation = blob(
         RigidBody(Cylinder((0.5, 0.5, -1), (0.5, 0.5, 1), 0.15), density=3000.0, angular_velocity=(0, 0, 2)), 1000.0
     )
@@ -150,6 +150,20 @@ def test_cavity_under_a_moving_lid(cells, reynolds, seconds, within, advection):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("cells", "within"), [(4, 0.1), (8, 0.06)])
+def test_error_in_a_faster_cavity_is_of_first_order():
+    """Re 400, in steps as long as h: 8 % at 64² and 4 % at 128².
+
+    With flip=1 and steps half as long it is 5.5 % at 64² and 2.6 % at 128²; shorter steps alone, with their 3 % of
+    PIC in each, do not help.
+    """
+    heights, known = zip(*GHIA[400].items(), strict=True)
+    cells = [32, 64]
+    errors = [abs(on_centre_line(cavity(n, 400, 30), heights)[0] / known[0] - 1) for n in cells]
+    assert errors[1] < 0.1
+    assert order(cells, errors) > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cells", "within"), [(4, 0.1), (8, 0.05)])
 def test_a_sphere_falls_in_a_tube_as_fast_as_stokes_says(cells, within):
     assert sphere_in_tube(cells) == pytest.approx(1, abs=within)
