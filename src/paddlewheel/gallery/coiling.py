@@ -18,7 +18,12 @@ from paddlewheel.solids.shapes import Cylinder
 
 caption = "A thread of honey falls on a plate and coils up."
 
-LIMITS = common.LIMITS | {"1 / turns": 0.8, "viscosity iterations, most": 60}
+LIMITS = common.LIMITS | {
+    "|volume error|, worst": 0.12,  # by the level set, of a thread five cells thick and what it encloses as it coils
+    "|volume error|, at the end": 0.06,
+    "1 / turns": 0.8,
+    "viscosity iterations, most": 60,
+}
 
 FRAMES = 120  # what a check simulates
 RADIUS, WIDTH, NOZZLE = 0.012, 0.16, 0.02  # of the thread, of the box, and how far the nozzle reaches into it [m]
