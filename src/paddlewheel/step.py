@@ -167,7 +167,7 @@ class Stepper(Fluid):
         clock.stop("extrapolate")
 
         kept = 0.0 if method.advection == "semi-lagrangian" else method.flip  # markers have the velocity of the flow
-        particles = to_particles(grid, particles, velocity, old, kept, first)
+        particles = to_particles(grid, particles, velocity, old, kept)
         falling = self._falling(old, velocity, dt)
         del old
         clock.stop("gather")

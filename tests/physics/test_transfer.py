@@ -378,13 +378,3 @@ def test_plain_python_gives_the_same(tmp_path):
 
 if __name__ == "__main__":
     np.savez(sys.argv[1], **everything_on_tiny_grids())
-
-
-def test_particles_in_order_get_the_same_velocity_cell_by_cell(grid):
-    """Also those outside the domain, and more in one cell than are looked at together."""
-    crowd = Particles.at(np.full((50, 3), 1.3 * grid.h), np.ones((50, 3)))
-    particles, first = sorted_by_cell(grid, scattered(grid, margin=-0.5).joined(crowd))
-    new, old = random_faces(grid), random_faces(grid, seed=2)
-    one = to_particles(grid, copied(particles), new, old, 0.9)
-    other = to_particles(grid, copied(particles), new, old, 0.9, first)
-    assert other.velocity == pytest.approx(one.velocity, abs=3e-6)

@@ -15,9 +15,6 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange
 
 LANES = 32
-POINTS = 16  # that take their values from the samples about one cell at once
-_BLOCK = 512  # points, whose numbers are kept in rows
-_PITCH = _BLOCK + POINTS
 SLABS = 32  # of about equal numbers of points; those of one colour are two planes apart or more and never meet
 
 # Rows of LANES numbers in the buffer: where in its cell a point is, what it carries (the gradient by component and
@@ -94,104 +91,6 @@ def _between(x, n):
 @kernel(parallel=False)
 def _mix(a, b, t):
     return a + t * (b - a)
-
-
-@kernel
-def give_to_points(velocity, kept, position, u, v, w, cells, first, lowest, shares, h):
-    """v ← kept v + u(x) of points in the order of their cells: what `face_value` gives, for those of a cell at once.
-
-    u, v and w are the faces' components, flattened; first gives each cell's range of points, lowest is the first cell
-    of the grid; shares are ranges of cells with about as many points each.
-    """
-    for share in prange(len(shares) - 1):
-        work, samples = np.zeros(6 * _PITCH, np.float32), np.empty(54, np.float32)
-        cell, last = shares[share], first[shares[share + 1]]
-        for start in range(first[cell], last, _BLOCK):
-            stop = min(start + _BLOCK, last)
-            _take_places(work, position, start, stop)
-            at = start
-            while at < stop:
-                while first[cell + 1] <= at:
-                    cell += 1
-                i, j, k = _indices(cell, cells[1], cells[2])
-                _fetch_around(samples, u, v, w, i, j, k, cells)
-                end = min(first[cell + 1], stop)
-                for n in range(at - start, end - start, POINTS):
-                    _mean_around(work, n, samples, lowest[0] + i, lowest[1] + j, lowest[2] + k, 1.0 / h)
-                at = end
-            _give(velocity, kept, work, start, stop)
-
-
-@kernel(parallel=False)
-def _take_places(work, position, start, stop):
-    for n in range(stop - start):
-        p = np.uint64(start + n)
-        for d in range(3):
-            work[np.uint64(d * _PITCH + n)] = position[p, d]
-
-
-@kernel(parallel=False)
-def _give(velocity, kept, work, start, stop):
-    for n in range(stop - start):
-        p = np.uint64(start + n)
-        for a in range(3):
-            velocity[p, a] = kept * velocity[p, a] + work[np.uint64((3 + a) * _PITCH + n)]
-
-
-@kernel(parallel=False)
-def _fetch_around(samples, u, v, w, i, j, k, cells):
-    """The 18 samples of each component about a cell, in the order of memory; beyond the sides those at the sides."""
-    nx, ny, nz = cells
-    planes, rows, n = (max(i - 1, 0), i, min(i + 1, nx - 1)), (max(j - 1, 0), j, min(j + 1, ny - 1)), np.uint64(0)
-    before, at, after = np.uint64(max(k - 1, 0)), np.uint64(k), np.uint64(min(k + 1, nz - 1))
-    one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
-    for a in range(2):
-        for b in rows:
-            row = np.uint64(((i + a) * ny + b) * nz)
-            samples[n], samples[n + one], samples[n + two] = u[row + before], u[row + at], u[row + after]
-            n += three
-    for a in planes:
-        for b in range(2):
-            row = np.uint64((a * (ny + 1) + j + b) * nz)
-            samples[n], samples[n + one], samples[n + two] = v[row + before], v[row + at], v[row + after]
-            n += three
-    for a in planes:
-        for b in rows:
-            row = np.uint64((a * ny + b) * (nz + 1)) + at
-            samples[n], samples[n + one] = w[row], w[row + one]
-            n += two
-
-
-@kernel(parallel=False)
-def _mean_around(work, first, samples, i, j, k, per_cell):
-    """The mean of the samples about a cell by their hats, for POINTS points from the first on.
-
-    Those of them that are not in the cell have another turn.
-    """
-    for n in range(POINTS):
-        at = np.uint64(first + n)
-        x = np.float32(min(max(work[at] * per_cell - i, 0.0), 1.0))
-        y = np.float32(min(max(work[at + np.uint64(_PITCH)] * per_cell - j, 0.0), 1.0))
-        z = np.float32(min(max(work[at + np.uint64(2 * _PITCH)] * per_cell - k, 0.0), 1.0))
-        x_hats, y_hats, z_hats = _hats(x), _hats(y), _hats(z)
-        x_sides, y_sides, z_sides = (_ONE - x, x), (_ONE - y, y), (_ONE - z, z)
-        u = v = w = _ZERO
-        for a in range(2):
-            for b in range(3):
-                m = 9 * a + 3 * b
-                row = z_hats[0] * samples[m] + z_hats[1] * samples[m + 1] + z_hats[2] * samples[m + 2]
-                u += x_sides[a] * y_hats[b] * row
-        for a in range(3):
-            for b in range(2):
-                m = 18 + 6 * a + 3 * b
-                row = z_hats[0] * samples[m] + z_hats[1] * samples[m + 1] + z_hats[2] * samples[m + 2]
-                v += x_hats[a] * y_sides[b] * row
-        for a in range(3):
-            for b in range(3):
-                m = 36 + 6 * a + 2 * b
-                w += x_hats[a] * y_hats[b] * (z_sides[0] * samples[m] + z_sides[1] * samples[m + 1])
-        work[at + np.uint64(3 * _PITCH)], work[at + np.uint64(4 * _PITCH)] = u, v
-        work[at + np.uint64(5 * _PITCH)] = w
 
 
 def slabs_of(first: np.ndarray, shape) -> np.ndarray:

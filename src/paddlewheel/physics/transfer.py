@@ -11,7 +11,6 @@ from paddlewheel.grid.sample import (
     add_to_faces,
     face_value,
     face_value_and_gradient,
-    give_to_points,
     slabs_of,
 )
 from paddlewheel.grid.stencil import as_faces
@@ -256,15 +255,13 @@ def to_particles(
     new: Faces,
     old: Faces | None = None,
     flip: float = 0.0,
-    first: np.ndarray | None = None,
 ) -> Particles:
     """The particles with the velocity of the faces, in place: the arrays passed are those returned.
 
         FLIP   v ← u_new(x) + flip (v − u_old(x))         flip = 0 is PIC
         APIC   v ← u_new(x),   c_a ← Σ_f ∇w_f(x) u_f      if the particles have an affine part
 
-    The old field is the one `to_faces` gave, before the forces; APIC needs none. With `first`, as `sorted_by_cell`
-    gave it, those of one cell are looked at together, which is faster.
+    The old field is the one `to_faces` gave, before the forces; APIC needs none.
     """
     position, velocity, affine, carried = _checked(particles)
     fields = {"new": as_faces(new, np.float32)}
@@ -281,14 +278,7 @@ def to_particles(
         change = Faces(*(np.empty_like(u) for u in change))
         for axis in range(3):
             _subtract(*(u[axis].reshape(-1) for u in (change, fields["new"], fields["old"])), np.float32(flip))
-    if first is None or len(affine) or not len(position):
-        _interpolate(velocity, affine, position, change, grid.first, np.float32(flip), 1 / grid.h)
-    else:
-        first = _checked_first(grid, position, first)
-        shares = np.searchsorted(first, np.linspace(0, len(position), BLOCKS + 1))
-        shares[0], shares[-1] = 0, len(first) - 1
-        flat = (u.reshape(-1) for u in change)
-        give_to_points(velocity, np.float32(flip), position, *flat, grid.shape, first, grid.first, shares, grid.h)
+    _interpolate(velocity, affine, position, change, grid.first, np.float32(flip), 1 / grid.h)
     return Particles(position, velocity, affine, carried)
 
 
