@@ -304,11 +304,12 @@ def test_a_scheme_of_viscosity_has_a_surface_that_goes_with_it(viscosity, surfac
 
 
 def test_bodies_that_are_not_dragged_may_be_in_explicit_honey():
-    items = [Liquid(BALL, viscosity=1), RigidBody(BALL, density=1)]
+    honey, body = Liquid(BALL, viscosity=1), RigidBody(BALL, density=1)
+    pushing = RigidBody(BALL, density=1, one_way=True)
     method = Method(viscosity="explicit")
-    box(method=method, items=items, walls="free-slip")
-    box(method=method, items=[items[0], RigidBody(BALL, density=1, one_way=True)])
-    box(method=method, items=[Liquid(BALL), items[1]])
+    assert box(method=method, items=[honey, body], walls="free-slip").items == (honey, body)
+    assert box(method=method, items=[honey, pushing]).items == (honey, pushing)
+    assert box(method=method, items=[Liquid(BALL), body]).items == (Liquid(BALL), body)
 
 
 def test_a_grid_that_does_not_fit_memory_is_refused_with_the_bytes(monkeypatch):

@@ -497,19 +497,19 @@ def smoke_at(name: str, item: Smoke, points: np.ndarray) -> np.ndarray:
         if callable(value):
             value = argument.evaluated(name, what, value, points, within=item.shape)
             if what == "density":
-                _check_not_negative(name, item.shape, points, value)
+                _check_not_negative(name, what, item.shape, points, value)
         out[:, column] = value
     return out
 
 
-def _check_not_negative(name, shape, points, density) -> None:
-    """Refuse a density below zero in its shape."""
-    wrong = density < 0
+def _check_not_negative(name, what, shape, points, values) -> None:
+    """Refuse values below zero in a shape."""
+    wrong = values < 0
     if wrong.any():
         wrong &= shape.distance(points) < 0
     if wrong.any():
         at = np.argmax(wrong)
-        raise ValueError(f"{name}: density at {argument.short(points[at])} m is {density[at]}, expected at least 0")
+        raise ValueError(f"{name}: {what} at {argument.short(points[at])} m is {values[at]:.6g}, expected at least 0")
 
 
 def values_at(name: str, item: Force | SurfacePressure, points: np.ndarray, time: float) -> np.ndarray:
@@ -523,12 +523,7 @@ def viscosity_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.nda
     if not callable(item.viscosity):
         return np.full(len(points), float(item.viscosity))
     values = argument.evaluated(name, "viscosity", item.viscosity, points, within=item.shape)
-    wrong = (values < 0) & (item.shape.distance(points) < 0)
-    if wrong.any():
-        at = np.argmax(wrong)
-        raise ValueError(
-            f"{name}: viscosity at {argument.short(points[at])} m is {values[at]:.4g}, expected at least 0"
-        )
+    _check_not_negative(name, "viscosity", item.shape, points, values)
     return values
 
 
