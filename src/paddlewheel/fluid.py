@@ -13,7 +13,7 @@ from paddlewheel.grid.window import Window
 from paddlewheel.hand import Hands
 from paddlewheel.kernel import threads_worth
 from paddlewheel.measure import Solids
-from paddlewheel.physics.pressure import Projection, project
+from paddlewheel.physics.pressure import Pressed, Projection, pressed, project
 from paddlewheel.physics.transfer import to_faces
 from paddlewheel.scene import Force, Scene, labelled, values_at
 from paddlewheel.sources import Sources
@@ -29,6 +29,7 @@ class Fluid:
         self.scene, self.grid = scene, scene.grid
         self.solids = Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides)
         self.sources = Sources(scene)
+        self.friction = self.sources.friction
         self.bodies = Bodies(scene, self.solids.masses, self.solids.body_shapes)
         self.hands = Hands(scene, self.solids.masses)
         self.beyond = Continuation(scene.grid.h, scene.method.cfl, self.solids.moving)
@@ -108,6 +109,34 @@ class Fluid:
             return Coupling(projection, [projection.info], (), boundary, {})
         air = np.broadcast_to(surface_pressure, grid.shape)
         return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known)
+
+    def pressed(self, window, velocity, phi, boundary, pressure, dt) -> Pressed:
+        """The velocity after the last step's pressure acted again: a good guess where walls alone bound a fluid.
+
+        What friction then does the walls hold to the end of a step. Else the fluid slips along them by what pressure
+        does after friction, Δt ν ∂²u/∂n².
+        """
+        opened = self.sources.opened(boundary, window)
+        return pressed(window.grid, velocity, phi, opened, dt, pressure=pressure, density=self.scene.density)
+
+    def rubbed(self, window, before, given, value, phi, boundary, bodies, time, dt, separating=None) -> tuple:
+        """The projection after viscosity `value` [Pa s] acted too, where that did, the solves, bodies and boundary.
+
+        before is what pressure did first, given the faces besides whose velocity is known.
+        """
+        rubbed = self.friction.acted(
+            window, before.velocity, before.known, given, phi, self.sources.held(boundary, window),
+            self.bodies.in_friction(bodies, boundary), value, dt,
+        )  # fmt: skip
+        if bodies:
+            bodies, boundary = self.bodies.dragged(bodies, boundary, rubbed.motion, window.grid)
+        after, solves, bodies, boundary, _ = self.projected(
+            window, rubbed.velocity, phi, boundary, bodies, time, dt,
+            start=np.zeros(window.grid.shape), separating=separating,
+        )  # fmt: skip
+        lost = after.lost + before.lost if len(before.lost) else after.lost
+        after = after._replace(pressure=before.pressure + after.pressure, lost=lost)
+        return after, rubbed.known, [rubbed.info, *solves], bodies, boundary
 
     def continued(self, velocity: Faces, known: Known, boundary: Boundary, window: Window) -> Faces:
         """Velocity beyond the fluid and in solids, and that of the sources."""

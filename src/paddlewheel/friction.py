@@ -1,4 +1,4 @@
-"""What makes a scene's liquid viscous: how viscous it is where, and what its walls do."""
+"""What makes a scene's fluid viscous: how viscous it is where, and what its walls do."""
 
 import numpy as np
 
@@ -15,18 +15,20 @@ REACH = 2  # cells beyond what pressure determines in which liquid may have a pa
 
 
 class Friction:
-    """The viscosity of a scene's liquid.
+    """The viscosity of a scene's fluid.
 
     acts    whether any of it is viscous
-    varies  whether it is not the same everywhere, so that particles carry it
+    varies  whether it is not the same everywhere, so that particles carry it, and if not,
+    same    what it is everywhere [Pa s]; None if it varies or there is no liquid
     """
 
     def __init__(self, scene: Scene):
         self.scene = scene
         given = [item.viscosity for _, item in labelled(scene.items, Liquid | Inflow)]
+        given = [scene.viscosity] if scene.has_smoke else given
         self.varies = any(map(callable, given)) or len(set(given)) > 1
-        self._value = None if self.varies or not given else float(given[0])
-        self.acts = self.varies or bool(self._value)
+        self.same = None if self.varies or not given else float(given[0])
+        self.acts = self.varies or bool(self.same)
 
     def carried(self, name: str, item: Liquid | Inflow, points: np.ndarray) -> np.ndarray | None:
         """What particles of an item carry, (n, 2): their viscosity [Pa s], and nothing; None if they need not."""
@@ -62,8 +64,8 @@ class Friction:
         )  # fmt: skip
 
     def value(self, window: Window, particles: Particles, first: np.ndarray) -> float | np.ndarray:
-        """The viscosity [Pa s], of all liquid or at the centres of a window."""
-        return to_cells(window.grid, particles, first)[0] if self.varies else self._value
+        """The viscosity [Pa s], of all fluid or at the centres of a window with particles."""
+        return to_cells(window.grid, particles, first)[0] if self.varies else self.same
 
     def _walls(self, window) -> dict[str, str]:
         """The sides of a window that are walls, and whether liquid slips along them."""

@@ -23,8 +23,13 @@ VISCOSITY = {  # and the surfaces it goes with, first the one it has if none is 
     "imex": ("natural", "extrapolated", "nichols-hirt"),
     "explicit": VISCOUS_SURFACES,
 }
-ADVECTION = {"flip": "particles", "apic": "particles", "semi-lagrangian": "markers"}  # and the surface it goes with
-SMOKE_ADVECTION = (*ADVECTION, "maccormack")
+ADVECTION = {  # and the surface it goes with
+    "flip": "particles",
+    "apic": "particles",
+    "semi-lagrangian": "markers",
+    "maccormack": "markers",
+}
+OF_GAS = ("vorticity", "cooling", "dissipation", "viscosity")  # numbers of a scene that act on smoke only
 INTERPOLATION = ("staggered", "open-centroid")
 SURFACES = ("particles", "markers")
 MOTIONS = ("x", "y", "z", "rx", "ry", "rz")
@@ -42,7 +47,7 @@ class Method:
     """How to compute: every choice by name.
 
     advection      what carries the velocity: particles by "flip" or "apic", or the grid, "semi-lagrangian" (G05 §4.2)
-                   or, smoke only, "maccormack", which is of second order
+                   or "maccormack", which is of second order
     flip           part of the particles' own velocity that "flip" keeps; the rest, 1 − flip, is PIC
     interpolation  between samples at the centres of faces, "staggered", or of their open parts, "open-centroid" (R05)
     surface        where the liquid is: around the "particles" that carry it, or around "markers", which carry nothing;
@@ -80,7 +85,7 @@ class Method:
     particles_per_cell: int | None = None
 
     def __post_init__(self):
-        argument.choice("Method", "advection", self.advection, SMOKE_ADVECTION)
+        argument.choice("Method", "advection", self.advection, ADVECTION)
         if not 0 <= argument.number("Method", "flip", self.flip) <= 1:
             raise ValueError(f"Method: flip={self.flip!r}, expected a number from 0 to 1")
         argument.choice("Method", "interpolation", self.interpolation, INTERPOLATION)
@@ -97,7 +102,7 @@ class Method:
         self._choose_viscous_surface()
 
     def _choose_surface(self) -> None:
-        fitting = ADVECTION.get(self.advection, "markers")
+        fitting = ADVECTION[self.advection]
         if self.surface is None:
             object.__setattr__(self, "surface", fitting)
         elif argument.choice("Method", "surface", self.surface, SURFACES) != fitting:
@@ -348,6 +353,7 @@ class Scene:
     vorticity   ε [1/s] of the force that keeps small vortices of smoke turning (Fedkiw et al. 2001)
     cooling     [1/s]: how fast smoke takes the temperature of the surroundings
     dissipation [1/s]: how fast its density fades
+    viscosity   of the gas [Pa s]; liquids have their own each
     """
 
     size: tuple[float, float, float]
@@ -363,6 +369,7 @@ class Scene:
     vorticity: float = 0.0
     cooling: float = 0.0
     dissipation: float = 0.0
+    viscosity: float = 0.0
 
     def __post_init__(self):
         check_memory(self.grid)
@@ -414,20 +421,15 @@ class Scene:
             object.__setattr__(self, "density", AIR if self.has_smoke else WATER)
         argument.positive("Scene", "density", self.density)
         object.__setattr__(self, "buoyancy", argument.pair("Scene", "buoyancy", self.buoyancy))
-        for name in ("vorticity", "cooling", "dissipation"):
+        for name in OF_GAS:
             if argument.number("Scene", name, getattr(self, name)) < 0:
                 raise ValueError(f"Scene: {name}={getattr(self, name)!r}, expected at least 0")
         if not self.has_smoke:
-            for name in ("vorticity", "cooling", "dissipation"):
+            for name in OF_GAS:
                 if getattr(self, name):
                     raise ValueError(
                         f"Scene: {name}={getattr(self, name)!r} acts on smoke only, and the scene has none"
                     )
-            if self.method.advection not in ADVECTION:
-                raise ValueError(
-                    f"Method: advection={self.method.advection!r} carries smoke only, and the scene has none; expected "
-                    f"one of {', '.join(ADVECTION)}"
-                )
             return
         for name, _ in labelled(self.items, Liquid | Outflow | SurfacePressure):
             raise ValueError(f"{name}: is not for gas, and the scene has Smoke; expected a scene of one or the other")

@@ -120,15 +120,28 @@ class SmokeStepper(Fluid):
         clock.stop("forces")
 
         holds = self.hands.at(now, dt)
-        projection, solves, after, boundary, rest = self.projected(
-            self._window, velocity, self._everywhere, boundary, pulled, now, dt,
-            start=pressure, holds=holds, known=state.contacts,
-        )  # fmt: skip
+        if self.friction.acts and not bodies:
+            projection = self.pressed(self._window, velocity, self._everywhere, boundary, pressure, dt)
+            solves, after = [], ()
+        else:
+            projection, solves, after, boundary, rest = self.projected(
+                self._window, velocity, self._everywhere, boundary, pulled, now, dt,
+                start=pressure, holds=holds, known=state.contacts,
+            )  # fmt: skip
         if bodies:
             contacts |= rest | self.bodies.free(pulled, after, dt, FREE)
             contacts |= self.bodies.acceleration(bodies, after, dt, [hold.body for hold in holds])
         bodies = after
         clock.stop("pressure")
+
+        rubbed = None
+        if self.friction.acts:
+            projection, rubbed, more, bodies, boundary = self.rubbed(
+                self._window, projection, projection.known, self.friction.same, self._everywhere, boundary, bodies,
+                now, dt,
+            )  # fmt: skip
+            solves += more
+            clock.stop("viscosity")
 
         opened = self.sources.opened(boundary, self._window)
         worst, energy = audit(grid, projection.velocity, self._everywhere, opened, self.scene.density)
@@ -136,7 +149,7 @@ class SmokeStepper(Fluid):
         warnings = [*brought.warnings, *self.warnings(stuck + brought.stuck, projection)]
         clock.stop("report")
 
-        known = self.beyond.known(projection, boundary)
+        known = self.beyond.known(projection, boundary, rubbed)
         velocity = self.continued(projection.velocity, known, boundary, self._window)
         ahead = Faces(*(np.float32(0.5) * (u - v) for u, v in zip(velocity, given, strict=True)))
         clock.stop("extrapolate")

@@ -11,6 +11,7 @@ from paddlewheel.grid.window import Window, window_around
 from paddlewheel.liquids import check_room, filled
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
+from paddlewheel.physics.carried import carried_faces
 from paddlewheel.physics.deform import rates, straight_loss
 from paddlewheel.physics.pockets import fill_pockets
 from paddlewheel.physics.seeding import (
@@ -44,7 +45,6 @@ class Stepper(Fluid):
         self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
         self._looked_at: tuple[Boundary, Window, Boundary, tuple[np.ndarray, float]] | None = None
         self._touching: tuple[np.ndarray, np.ndarray] | None = None
-        self.friction = self.sources.friction
 
     def check(self) -> None:
         """Refuse what cannot start."""
@@ -96,7 +96,7 @@ class Stepper(Fluid):
             return self._step(state, dt)
 
     def _step(self, state, dt) -> tuple[State, StepReport]:
-        method = self.scene.method
+        method, by_grid = self.scene.method, self.scene.method.surface == "markers"
         now, number, clock = state.time + dt, state.steps + 1, Clock()
         liquid = state.phi, state.velocity
         bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt, liquid)
@@ -116,7 +116,7 @@ class Stepper(Fluid):
 
         window, boundary, seen = self._window(particles, solids)
         grid, pressure = window.grid, window.cells(pressure)
-        flow = window.faces(flow) if method.advection == "semi-lagrangian" else None
+        flow = window.faces(flow) if by_grid else None
         clock.stop("window")
 
         particles, first = sorted_by_cell(grid, particles)
@@ -125,9 +125,12 @@ class Stepper(Fluid):
         phi, crowding = self._surface(window, particles, first, boundary, seen)
         clock.stop("surface")
 
-        if method.advection == "semi-lagrangian":
-            beside = Faces(*(_beside_liquid(phi, a) for a in range(3)))
-            old, given = semi_lagrangian(grid, flow, dt, where=beside), beside
+        if by_grid:
+            given = Faces(*(_beside_liquid(phi, a) for a in range(3)))
+            if method.advection == "maccormack":
+                old = carried_faces(grid, flow, flow, boundary, dt)
+            else:
+                old = semi_lagrangian(grid, flow, dt, where=given)
         else:
             old, given = from_particles(grid, particles, first)
             old, _ = extrapolate(old, given, 2)
@@ -138,11 +141,14 @@ class Stepper(Fluid):
         pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
-        projection, solves, bodies, boundary, rest = self.projected(
-            window, velocity, phi, boundary, pulled, now, dt, start=pressure,
-            surface_pressure=self._surface_pressure(grid, now), holds=self.hands.at(now, dt), known=state.contacts,
-            separating=self._separating(boundary),
-        )  # fmt: skip
+        if self.friction.acts and not bodies and phi.max() < 0 and not method.wall_separation:  # no surface but walls
+            projection, solves = self.pressed(window, velocity, phi, boundary, pressure, dt), []
+        else:
+            projection, solves, bodies, boundary, rest = self.projected(
+                window, velocity, phi, boundary, pulled, now, dt, start=pressure,
+                surface_pressure=self._surface_pressure(grid, now), holds=self.hands.at(now, dt), known=state.contacts,
+                separating=self._separating(boundary),
+            )  # fmt: skip
         if bodies:
             contacts |= rest | self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
@@ -150,9 +156,10 @@ class Stepper(Fluid):
         rubbed = None
         if self.friction.acts:
             value = self.friction.value(window, particles, first)
-            projection, rubbed, more, bodies, boundary = self._rubbed(
-                window, projection, given, value, phi, boundary, bodies, now, dt
-            )
+            projection, rubbed, more, bodies, boundary = self.rubbed(
+                window, projection, given, value, phi, boundary, bodies, now, dt,
+                separating=self._separating(boundary),
+            )  # fmt: skip
             solves += more
             clock.stop("viscosity")
 
@@ -166,7 +173,7 @@ class Stepper(Fluid):
         del projection  # and the velocities it has
         clock.stop("extrapolate")
 
-        kept = 0.0 if method.advection == "semi-lagrangian" else method.flip  # markers have the velocity of the flow
+        kept = 0.0 if by_grid else method.flip  # markers have the velocity of the flow
         particles = to_particles(grid, particles, velocity, old, kept)
         falling = self._falling(old, velocity, dt)
         del old
@@ -256,25 +263,6 @@ class Stepper(Fluid):
         if self.forces:
             self.push(grid, velocity, Faces(*(_beside_liquid(phi, a) for a in range(3))), time, dt)
         return velocity
-
-    def _rubbed(self, window, projection, given, value, phi, boundary, bodies, time, dt) -> tuple:
-        """The projection after viscosity `value` acted too, where that did, the solves, bodies and boundary after it.
-
-        given are the faces whose velocity particles gave.
-        """
-        held = self.sources.held(boundary, window)
-        rubbed = self.friction.acted(
-            window, projection.velocity, projection.known, given, phi, held,
-            self.bodies.in_friction(bodies, boundary), value, dt,
-        )  # fmt: skip
-        if bodies:
-            bodies, boundary = self.bodies.dragged(bodies, boundary, rubbed.motion, window.grid)
-        none = np.zeros(window.grid.shape)
-        after, solves, bodies, boundary, _ = self.projected(
-            window, rubbed.velocity, phi, boundary, bodies, time, dt, start=none, separating=self._separating(boundary)
-        )
-        after = after._replace(pressure=projection.pressure + after.pressure, lost=projection.lost + after.lost)
-        return after, rubbed.known, [rubbed.info, *solves], bodies, boundary
 
     def _surface_pressure(self, grid, time) -> float | np.ndarray:
         """What presses on the surface [Pa], at all centres; zero if nothing does."""

@@ -26,17 +26,19 @@ LIMITS = common.LIMITS | {
 }
 
 FRAMES = 120  # what a check simulates
-RADIUS, WIDTH, NOZZLE = 0.012, 0.16, 0.02  # of the thread, of the box, and how far the nozzle reaches into it [m]
+RADIUS, NOZZLE = 0.012, 0.02  # of the thread, and how far the nozzle reaches into the box [m]
+WIDTH = 0.8  # of the box, of its height: the coil is as wide as 0.6
 TWIST = 0.3  # speed of its rim, of that at which it comes
 
 
 def scene(
     cells: int = 32, height: float = 0.2, speed: float = 0.2, viscosity: float = 40000.0, twist: float = TWIST
 ) -> Scene:
-    """A box 0.16 m wide, with so many cells across, into which a thread comes from above at a speed [m/s]."""
-    h = WIDTH / argument.positive("coiling", "cells", cells)
-    up = max(1, round(argument.positive("coiling", "height", height) / h))
-    x, z = 0.5 * WIDTH, 0.5 * WIDTH
+    """A box so high [m], with so many cells across, into which a thread comes from above at a speed [m/s]."""
+    width = WIDTH * argument.positive("coiling", "height", height)
+    h = width / argument.positive("coiling", "cells", cells)
+    up = max(1, round(height / h))
+    x, z = 0.5 * width, 0.5 * width
     top = up * h
 
     def velocity(points):
@@ -44,7 +46,7 @@ def scene(
         return np.stack([turn * (points[:, 2] - z), np.full(len(points), -speed), -turn * (points[:, 0] - x)], axis=1)
 
     return Scene(
-        size=(WIDTH, top, WIDTH),
+        size=(width, top, width),
         cells=(cells, up, cells),
         walls="no-slip",
         method=Method(advection="apic", cfl=2.0, tolerance=1e-5),

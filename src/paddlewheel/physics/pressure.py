@@ -112,6 +112,36 @@ def project(
     return problem.projection(boundary, start)
 
 
+class Pressed(NamedTuple):
+    """What a pressure does that is known already: velocity, known, pressure and lost as of a Projection."""
+
+    velocity: Faces
+    known: Faces
+    pressure: np.ndarray
+    lost: np.ndarray
+
+
+def pressed(
+    grid: Grid,
+    velocity: Faces,
+    phi: np.ndarray,
+    boundary: Boundary,
+    dt: float,
+    *,
+    pressure: np.ndarray,
+    density: float = 1000.0,
+) -> Pressed:
+    """Let a pressure [Pa], such as the last step's, act on the liquid for dt [s]."""
+    velocity, phi = _checked(grid, velocity, phi, boundary, dt, density, 0.0, pressure)
+    box = tuple(slice(0, n) for n in grid.shape)
+    known = Faces(*(np.zeros(u.shape, np.bool_) for u in velocity))
+    after = Faces(*(np.array(u, np.float32) for u in velocity))
+    _update(
+        after, known, velocity, boundary.open, pressure, _with_ghosts(phi, np.abs, box), box, dt / (density * grid.h)
+    )
+    return Pressed(after, known, pressure, np.empty(0))
+
+
 class _Problem:
     """A projection set up: its matrix, for one right-hand side or several."""
 
