@@ -88,6 +88,7 @@ class Fluid:
         start: np.ndarray | None = None,
         holds=(),
         known: dict[str, np.ndarray] | None = None,
+        pull: bool = True,
         separating: np.ndarray | None = None,
     ) -> Coupling:
         """The projection, and the bodies and the boundary as they move after it."""
@@ -107,7 +108,7 @@ class Fluid:
             projection = solve(boundary)
             return Coupling(projection, [projection.info], (), boundary, {})
         air = np.broadcast_to(surface_pressure, grid.shape)
-        return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known)
+        return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known, pull)
 
     def continued(self, velocity: Faces, known: Known, boundary: Boundary, window: Window) -> Faces:
         """Velocity beyond the fluid and in solids, and that of the sources."""

@@ -138,23 +138,24 @@ class Stepper(Fluid):
         pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
+        holds = self.hands.at(now, dt)
         projection, solves, bodies, boundary, rest = self.projected(
             window, velocity, phi, boundary, pulled, now, dt, start=pressure,
-            surface_pressure=self._surface_pressure(grid, now), holds=self.hands.at(now, dt), known=state.contacts,
+            surface_pressure=self._surface_pressure(grid, now), holds=holds, known=state.contacts,
             separating=self._separating(boundary),
         )  # fmt: skip
-        if bodies:
-            contacts |= rest | self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
 
         rubbed = None
         if self.friction.acts:
             value = self.friction.value(window, particles, first)
             projection, rubbed, more, bodies, boundary = self._rubbed(
-                window, projection, given, value, phi, boundary, bodies, now, dt
+                window, projection, given, value, phi, boundary, bodies, holds, now, dt
             )
             solves += more
             clock.stop("viscosity")
+        if bodies:
+            contacts |= rest | self.bodies.free(pulled, bodies, dt)
 
         worst, energy = self._audited(projection, phi, boundary, window)
         warnings = self.warnings(stuck, projection)
@@ -257,7 +258,7 @@ class Stepper(Fluid):
             self.push(grid, velocity, Faces(*(_beside_liquid(phi, a) for a in range(3))), time, dt)
         return velocity
 
-    def _rubbed(self, window, projection, given, value, phi, boundary, bodies, time, dt) -> tuple:
+    def _rubbed(self, window, projection, given, value, phi, boundary, bodies, holds, time, dt) -> tuple:
         """The projection after viscosity `value` acted too, where that did, the solves, bodies and boundary after it.
 
         given are the faces whose velocity particles gave.
@@ -265,14 +266,15 @@ class Stepper(Fluid):
         held = self.sources.held(boundary, window)
         rubbed = self.friction.acted(
             window, projection.velocity, projection.known, given, phi, held,
-            self.bodies.in_friction(bodies, boundary), value, dt,
+            self.bodies.in_friction(bodies, boundary, holds, dt), value, dt,
         )  # fmt: skip
         if bodies:
             bodies, boundary = self.bodies.dragged(bodies, boundary, rubbed.motion, window.grid)
         none = np.zeros(window.grid.shape)
         after, solves, bodies, boundary, _ = self.projected(
-            window, rubbed.velocity, phi, boundary, bodies, time, dt, start=none, separating=self._separating(boundary)
-        )
+            window, rubbed.velocity, phi, boundary, bodies, time, dt, start=none, holds=holds, pull=False,
+            separating=self._separating(boundary),
+        )  # fmt: skip
         after = after._replace(pressure=projection.pressure + after.pressure, lost=projection.lost + after.lost)
         return after, rubbed.known, [rubbed.info, *solves], bodies, boundary
 
