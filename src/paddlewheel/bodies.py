@@ -222,7 +222,7 @@ class Bodies:
         return Coupling(projection, solves, with_velocities(bodies, after + more), carrying(after), known)
 
     def in_friction(self, bodies, boundary: Boundary, holds, dt: float) -> RigidBodies | None:
-        """The bodies as viscosity sees them in a step of dt [s], after hands have pulled them; None if there are none."""
+        """The bodies as viscosity sees them in a step of dt [s], after hands pulled them; None if there are none."""
         if not bodies:
             return None
         V, inverse = self._held_by_hand(bodies, boundary, holds, dt, pull=False)

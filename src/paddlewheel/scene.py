@@ -23,6 +23,7 @@ VISCOSITY = {  # and the surfaces it goes with, first the one it has if none is 
     "imex": ("natural", "extrapolated", "nichols-hirt"),
     "explicit": VISCOUS_SURFACES,
 }
+MOST_VISCOUS = 1e30  # Pa s: single precision ends at 3e38
 ADVECTION = {"flip": "particles", "apic": "particles", "semi-lagrangian": "markers"}  # and the surface it goes with
 SMOKE_ADVECTION = (*ADVECTION, "maccormack")
 INTERPOLATION = ("staggered", "open-centroid")
@@ -497,19 +498,20 @@ def smoke_at(name: str, item: Smoke, points: np.ndarray) -> np.ndarray:
         if callable(value):
             value = argument.evaluated(name, what, value, points, within=item.shape)
             if what == "density":
-                _check_not_negative(name, what, item.shape, points, value)
+                _check_range(name, what, item.shape, points, value)
         out[:, column] = value
     return out
 
 
-def _check_not_negative(name, what, shape, points, values) -> None:
-    """Refuse values below zero in a shape."""
-    wrong = values < 0
+def _check_range(name, what, shape, points, values, most=math.inf) -> None:
+    """Refuse values below zero, or above the most there may be, in a shape."""
+    wrong = (values < 0) | (values > most)
     if wrong.any():
         wrong &= shape.distance(points) < 0
     if wrong.any():
         at = np.argmax(wrong)
-        raise ValueError(f"{name}: {what} at {argument.short(points[at])} m is {values[at]:.6g}, expected at least 0")
+        limit = "at least 0" if values[at] < 0 else f"at most {most:g}"
+        raise ValueError(f"{name}: {what} at {argument.short(points[at])} m is {values[at]:.6g}, expected {limit}")
 
 
 def values_at(name: str, item: Force | SurfacePressure, points: np.ndarray, time: float) -> np.ndarray:
@@ -523,7 +525,7 @@ def viscosity_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.nda
     if not callable(item.viscosity):
         return np.full(len(points), float(item.viscosity))
     values = argument.evaluated(name, "viscosity", item.viscosity, points, within=item.shape)
-    _check_not_negative(name, "viscosity", item.shape, points, values)
+    _check_range(name, "viscosity", item.shape, points, values, MOST_VISCOUS)
     return values
 
 
@@ -625,6 +627,8 @@ def _check_shape(item) -> None:
 def _check_viscosity(item) -> None:
     if not callable(item.viscosity) and argument.number(_kind(item), "viscosity", item.viscosity) < 0:
         raise ValueError(f"{_kind(item)}: viscosity={item.viscosity!r}, expected at least 0")
+    if not callable(item.viscosity) and item.viscosity > MOST_VISCOUS:
+        raise ValueError(f"{_kind(item)}: viscosity={item.viscosity!r}, expected at most {MOST_VISCOUS:g}")
 
 
 def _check_function(item) -> None:
