@@ -132,3 +132,39 @@ def test_a_body_sinks_the_slower_the_thicker_the_honey():
     fast, middle, slow = speeds
     assert fast > 2 * middle > 0
     assert middle / slow == pytest.approx(10, rel=0.15)  # creeping: the drag is μ times the speed
+
+
+def stuck_between_walls(viscosity, hand=False):
+    """A box in honey that fills a slit from wall to wall, with air above and below."""
+    box = pw.RigidBody(pw.Box((0.2, 0.4, -1), (0.3, 0.6, 1)), density=1000.0)
+    scene = pw.Scene(
+        size=(0.5, 1, 1 / 32),
+        cells=(16, 32, 1),
+        walls="no-slip",
+        method=pw.Method(advection="apic"),
+        gravity=(0, 0, 0) if hand else (0, -9.81, 0),
+        items=[pw.Liquid(pw.Box((0, 0.2, -1), (0.5, 0.8, 1)), viscosity=viscosity), box],
+    )
+    return pw.Simulation(scene)
+
+
+def test_a_body_that_honey_holds_does_not_fall_freely():
+    """No pressure acts on it, only friction: it goes as far as its velocity takes it."""
+    simulation = stuck_between_walls(1e6)
+    for _ in range(4):
+        simulation.step(0.04)
+    body = simulation.state.bodies[0]
+    assert 0.5 - body.position[1] < 2 * 0.16 * -body.velocity[1] < 1e-3
+
+
+@pytest.mark.parametrize("viscosity", [100.0, 1000.0])
+def test_a_hand_pulls_through_honey_as_far_in_long_steps_as_in_short_ones(viscosity):
+    way = []
+    for steps in (5, 80):
+        simulation = stuck_between_walls(viscosity, hand=True)
+        simulation.grab(0, (0.25, 0.5, 0.5 / 32))
+        simulation.drag((0.25, 0.6, 0.5 / 32))
+        for _ in range(steps):
+            simulation.step(0.2 / steps)
+        way.append(simulation.state.bodies[0].position[1] - 0.5)
+    assert way[0] == pytest.approx(way[1], rel=0.15)

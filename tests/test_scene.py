@@ -190,6 +190,11 @@ BAD_PARTS = {
     "liquid without shape": (lambda: Liquid(None), "Liquid: shape=None"),
     "NaN velocity": (lambda: Liquid(BALL, velocity=(0, NAN, 0)), r"Liquid\(Sphere\): velocity=\(0, nan, 0\)"),
     "negative viscosity": (lambda: Liquid(BALL, viscosity=-1), r"Liquid\(Sphere\): viscosity=-1, expected at least 0"),
+    "huge viscosity": (lambda: Liquid(BALL, viscosity=1e300), r"Liquid\(Sphere\): viscosity=1e\+300, expected at most"),
+    "huge viscosity by a function": (
+        lambda: box(items=[Liquid(Box((0, 0, 0), (1, 1, 1)), viscosity=lambda p: np.full(len(p), 1e39))]),
+        r"items\[0\] Liquid\(Box\): viscosity at .* m is 1e\+39, expected at most 1e\+30",
+    ),
     "NaN viscosity": (lambda: Liquid(BALL, viscosity=NAN), r"Liquid\(Sphere\): viscosity=nan"),
     "inflow without shape": (lambda: Inflow(3, (0, 0, 0)), "Inflow: shape=3"),
     "inflow of NaN": (lambda: Inflow(BALL, (0, NAN, 0)), r"Inflow\(Sphere\): velocity=\(0, nan, 0\)"),

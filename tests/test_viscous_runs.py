@@ -5,8 +5,9 @@ import pytest
 
 from paddlewheel.gallery import viscous_substeps
 from paddlewheel.run import Simulation
-from paddlewheel.scene import VISCOSITY, Liquid, Method, Scene
+from paddlewheel.scene import VISCOSITY, Liquid, Method, RigidBody, Scene
 from paddlewheel.solids.shapes import Box, Sphere
+from paddlewheel.types import SolveFailedError
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,19 @@ def test_every_scheme_runs_in_space(scheme, surface):
     fastest = max(np.abs(u).max() for u in simulation.state.velocity)
     assert fastest < 3
     assert all(solve.converged for solve in last.report.solves)
+
+
+def test_liquid_too_stiff_to_be_solved_for_is_said_to_be():
+    """Rounding leaves nothing of its masses beside its strains; with a body, not even the matrix positive."""
+    scene = Scene(
+        size=(1, 1, 1 / 32),
+        cells=(32, 32, 1),
+        gravity=(0, 0, 0),
+        method=Method(advection="apic"),
+        items=[
+            Liquid(Sphere((0.5, 0.5, 0.5 / 32), 0.3), velocity=lambda p: 0.5 - p[:, [1, 0, 2]], viscosity=1e20),
+            RigidBody(Box((0.45, 0.4, -1), (0.6, 0.55, 1)), density=3000.0),
+        ],
+    )
+    with pytest.raises(SolveFailedError, match="the viscosity solve did not converge"):
+        Simulation(scene).step(1 / 24)

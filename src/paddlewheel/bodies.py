@@ -169,20 +169,22 @@ class Bodies:
         dt: float,
         holds=(),
         known=None,
+        pull: bool = True,
     ) -> "Coupling":
         """Liquid and bodies after the pressure has acted on both, and what bodies rest on has held them.
 
         boundary is that in a grid, which may be a part of the domain with all bodies in it.
         solve(boundary, terms) projects the liquid beside solids that move as in a
         boundary; opened(boundary) is that with the sources in it; air is the
-        pressure on the surface [Pa]; holds are the hands at work; known is what
-        the last step knew. Under the pressure alone a body would move into what it
+        pressure on the surface [Pa]; holds are the hands at work, which have had
+        their pull in this step already if not `pull`; known is what the last step
+        knew. Under the pressure alone a body would move into what it
         rests on, and drag liquid along. So the impulses that hold it are found, from
         those of the last step on, with the liquid that it has to move counted in its
         mass, and the pressure is solved for again until both agree.
         """
         method = self.scene.method
-        V, W = self._held_by_hand(bodies, self._masses(bodies, boundary), holds, dt)
+        V, W = self._held_by_hand(bodies, boundary, holds, dt, pull)
         coupled = self._seen(bodies, boundary, W)
 
         def carrying(V):
@@ -219,13 +221,13 @@ class Bodies:
         known = {"rest": found / dt}
         return Coupling(projection, solves, with_velocities(bodies, after + more), carrying(after), known)
 
-    def in_friction(self, bodies, boundary: Boundary) -> RigidBodies | None:
-        """The bodies as viscosity sees them; None if there are none."""
+    def in_friction(self, bodies, boundary: Boundary, holds, dt: float) -> RigidBodies | None:
+        """The bodies as viscosity sees them in a step of dt [s], after hands pulled them; None if there are none."""
         if not bodies:
             return None
-        inverse = self._restricted(bodies, self._masses(bodies, boundary))
+        V, inverse = self._held_by_hand(bodies, boundary, holds, dt, pull=False)
         inverse[self._one_way] = 0.0
-        return RigidBodies(np.array([body.position for body in bodies]), velocities(bodies), inverse)
+        return RigidBodies(np.array([body.position for body in bodies]), V, inverse)
 
     def dragged(self, bodies, boundary: Boundary, motion, grid: Grid) -> tuple[tuple[Body, ...], Boundary]:
         """The bodies, moving as viscosity let them, (n, 6), or if None as before; and the boundary beside them."""
@@ -239,8 +241,8 @@ class Bodies:
         return with_velocities(bodies, velocities(bodies) + self._pull(bodies, time, dt))
 
     def free(self, pulled, after, dt: float, most: float = _FREE) -> dict[str, np.ndarray]:
-        """Which bodies fall freely, for `moved` to know: neither pressure, nor contact, nor a hinge changed what forces
-        did in dt [s], by more than this part of gravity."""
+        """Which bodies fall freely, for `moved` to know: neither pressure, friction, contact, nor a hinge changed what
+        forces did in dt [s], by more than this part of gravity."""
         change = np.abs(velocities(after) - velocities(pulled)).max(axis=1, initial=0.0)
         return {"free": ~self._hinged & (change <= most * dt * np.linalg.norm(self.scene.gravity))}
 
@@ -343,16 +345,20 @@ class Bodies:
                     out[n] = measured
         return out
 
-    def _held_by_hand(self, bodies, M, holds, dt) -> tuple[np.ndarray, np.ndarray]:
-        """Velocities (n, 6) and inverse masses (n, 6, 6) with the hands that hold the bodies."""
-        V, M, pulls = velocities(bodies), M.copy(), {}
+    def _held_by_hand(self, bodies, boundary, holds, dt, pull) -> tuple[np.ndarray, np.ndarray]:
+        """Velocities (n, 6) and inverse masses (n, 6, 6) with the hands that hold the bodies.
+
+        A hand pulls with what the step ends with, so one that had its `pull` still gives way, or more, to all that
+        changes these velocities later in the step:  (M + s GᵀG) (V' − V) = what does.
+        """
+        V, M, pulls = velocities(bodies), self._masses(bodies, boundary), {}
         for hold in holds:
             n = hold.body
             before = pulls.get(n, M[n] @ V[n])
-            M[n], pull = gripped(hold, bodies[n], M[n], dt)
-            pulls[n] = before + pull
+            M[n], impulse = gripped(hold, bodies[n], M[n], dt)
+            pulls[n] = before + impulse
         W = self._restricted(bodies, M)
-        for n, momentum in pulls.items():
+        for n, momentum in pulls.items() if pull else ():
             V[n] = W[n] @ momentum
         return V, W
 

@@ -89,6 +89,7 @@ class Fluid:
         start: np.ndarray | None = None,
         holds=(),
         known: dict[str, np.ndarray] | None = None,
+        pull: bool = True,
         separating: np.ndarray | None = None,
     ) -> Coupling:
         """The projection, and the bodies and the boundary as they move after it."""
@@ -108,7 +109,7 @@ class Fluid:
             projection = solve(boundary)
             return Coupling(projection, [projection.info], (), boundary, {})
         air = np.broadcast_to(surface_pressure, grid.shape)
-        return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known)
+        return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known, pull)
 
     def pressed(self, window, velocity, phi, boundary, pressure, dt) -> Pressed:
         """The velocity after the last step's pressure acted again: a good guess where walls alone bound a fluid.
@@ -119,20 +120,20 @@ class Fluid:
         opened = self.sources.opened(boundary, window)
         return pressed(window.grid, velocity, phi, opened, dt, pressure=pressure, density=self.scene.density)
 
-    def rubbed(self, window, before, given, value, phi, boundary, bodies, time, dt, separating=None) -> tuple:
+    def rubbed(self, window, before, given, value, phi, boundary, bodies, holds, time, dt, separating=None) -> tuple:
         """The projection after viscosity `value` [Pa s] acted too, where that did, the solves, bodies and boundary.
 
         before is what pressure did first, given the faces besides whose velocity is known.
         """
         rubbed = self.friction.acted(
             window, before.velocity, before.known, given, phi, self.sources.held(boundary, window),
-            self.bodies.in_friction(bodies, boundary), value, dt,
+            self.bodies.in_friction(bodies, boundary, holds, dt), value, dt,
         )  # fmt: skip
         if bodies:
             bodies, boundary = self.bodies.dragged(bodies, boundary, rubbed.motion, window.grid)
         after, solves, bodies, boundary, _ = self.projected(
             window, rubbed.velocity, phi, boundary, bodies, time, dt,
-            start=np.zeros(window.grid.shape), separating=separating,
+            start=np.zeros(window.grid.shape), holds=holds, pull=False, separating=separating,
         )  # fmt: skip
         lost = after.lost + before.lost if len(before.lost) else after.lost
         after = after._replace(pressure=before.pressure + after.pressure, lost=lost)

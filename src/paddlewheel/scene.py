@@ -23,6 +23,7 @@ VISCOSITY = {  # and the surfaces it goes with, first the one it has if none is 
     "imex": ("natural", "extrapolated", "nichols-hirt"),
     "explicit": VISCOUS_SURFACES,
 }
+MOST_VISCOUS = 1e30  # Pa s: single precision ends at 3e38
 ADVECTION = {  # and the surface it goes with
     "flip": "particles",
     "apic": "particles",
@@ -448,8 +449,10 @@ class Scene:
                 "Method: viscous_surface='nichols-hirt' in a 3-D scene: it sets the one shear stress of 2-D to zero; "
                 "in 3-D there are three, and which are zero depends on the surface's direction; expected 'natural'"
             )
-        liquids = labelled(self.items, Liquid | Inflow)
-        if self.method.viscosity in ("imex", "explicit") and any(item.viscosity != 0 for _, item in liquids):
+        if self.viscosity > MOST_VISCOUS:
+            raise ValueError(f"Scene: viscosity={self.viscosity!r}, expected at most {MOST_VISCOUS:g}")
+        viscous = self.viscosity or any(item.viscosity != 0 for _, item in labelled(self.items, Liquid | Inflow))
+        if self.method.viscosity in ("imex", "explicit") and viscous:
             for name, item in labelled(self.items, RigidBody):
                 if not item.one_way and self.walls != "free-slip":
                     raise ValueError(
@@ -499,19 +502,20 @@ def smoke_at(name: str, item: Smoke, points: np.ndarray) -> np.ndarray:
         if callable(value):
             value = argument.evaluated(name, what, value, points, within=item.shape)
             if what == "density":
-                _check_not_negative(name, what, item.shape, points, value)
+                _check_range(name, what, item.shape, points, value)
         out[:, column] = value
     return out
 
 
-def _check_not_negative(name, what, shape, points, values) -> None:
-    """Refuse values below zero in a shape."""
-    wrong = values < 0
+def _check_range(name, what, shape, points, values, most=math.inf) -> None:
+    """Refuse values below zero, or above the most there may be, in a shape."""
+    wrong = (values < 0) | (values > most)
     if wrong.any():
         wrong &= shape.distance(points) < 0
     if wrong.any():
         at = np.argmax(wrong)
-        raise ValueError(f"{name}: {what} at {argument.short(points[at])} m is {values[at]:.6g}, expected at least 0")
+        limit = "at least 0" if values[at] < 0 else f"at most {most:g}"
+        raise ValueError(f"{name}: {what} at {argument.short(points[at])} m is {values[at]:.6g}, expected {limit}")
 
 
 def values_at(name: str, item: Force | SurfacePressure, points: np.ndarray, time: float) -> np.ndarray:
@@ -525,7 +529,7 @@ def viscosity_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.nda
     if not callable(item.viscosity):
         return np.full(len(points), float(item.viscosity))
     values = argument.evaluated(name, "viscosity", item.viscosity, points, within=item.shape)
-    _check_not_negative(name, "viscosity", item.shape, points, values)
+    _check_range(name, "viscosity", item.shape, points, values, MOST_VISCOUS)
     return values
 
 
@@ -627,6 +631,8 @@ def _check_shape(item) -> None:
 def _check_viscosity(item) -> None:
     if not callable(item.viscosity) and argument.number(_kind(item), "viscosity", item.viscosity) < 0:
         raise ValueError(f"{_kind(item)}: viscosity={item.viscosity!r}, expected at least 0")
+    if not callable(item.viscosity) and item.viscosity > MOST_VISCOUS:
+        raise ValueError(f"{_kind(item)}: viscosity={item.viscosity!r}, expected at most {MOST_VISCOUS:g}")
 
 
 def _check_function(item) -> None:

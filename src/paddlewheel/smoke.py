@@ -128,20 +128,20 @@ class SmokeStepper(Fluid):
                 self._window, velocity, self._everywhere, boundary, pulled, now, dt,
                 start=pressure, holds=holds, known=state.contacts,
             )  # fmt: skip
-        if bodies:
-            contacts |= rest | self.bodies.free(pulled, after, dt, FREE)
-            contacts |= self.bodies.acceleration(bodies, after, dt, [hold.body for hold in holds])
-        bodies = after
         clock.stop("pressure")
 
         rubbed = None
         if self.friction.acts:
-            projection, rubbed, more, bodies, boundary = self.rubbed(
-                self._window, projection, projection.known, self.friction.same, self._everywhere, boundary, bodies,
-                now, dt,
+            projection, rubbed, more, after, boundary = self.rubbed(
+                self._window, projection, projection.known, self.friction.same, self._everywhere, boundary, after,
+                holds, now, dt,
             )  # fmt: skip
             solves += more
             clock.stop("viscosity")
+        if bodies:
+            contacts |= rest | self.bodies.free(pulled, after, dt, FREE)
+            contacts |= self.bodies.acceleration(bodies, after, dt, [hold.body for hold in holds])
+        bodies = after
 
         opened = self.sources.opened(boundary, self._window)
         worst, energy = audit(grid, projection.velocity, self._everywhere, opened, self.scene.density)

@@ -141,27 +141,28 @@ class Stepper(Fluid):
         pulled = self.bodies.pulled(bodies, now, dt)
         clock.stop("forces")
 
+        holds = self.hands.at(now, dt)
         if self.friction.acts and not bodies and phi.max() < 0 and not method.wall_separation:  # no surface but walls
             projection, solves = self.pressed(window, velocity, phi, boundary, pressure, dt), []
         else:
             projection, solves, bodies, boundary, rest = self.projected(
                 window, velocity, phi, boundary, pulled, now, dt, start=pressure,
-                surface_pressure=self._surface_pressure(grid, now), holds=self.hands.at(now, dt), known=state.contacts,
+                surface_pressure=self._surface_pressure(grid, now), holds=holds, known=state.contacts,
                 separating=self._separating(boundary),
             )  # fmt: skip
-        if bodies:
-            contacts |= rest | self.bodies.free(pulled, bodies, dt)
         clock.stop("pressure")
 
         rubbed = None
         if self.friction.acts:
             value = self.friction.value(window, particles, first)
             projection, rubbed, more, bodies, boundary = self.rubbed(
-                window, projection, given, value, phi, boundary, bodies, now, dt,
+                window, projection, given, value, phi, boundary, bodies, holds, now, dt,
                 separating=self._separating(boundary),
             )  # fmt: skip
             solves += more
             clock.stop("viscosity")
+        if bodies:
+            contacts |= rest | self.bodies.free(pulled, bodies, dt)
 
         worst, energy = self._audited(projection, phi, boundary, window)
         warnings = self.warnings(stuck, projection)

@@ -30,7 +30,7 @@ from paddlewheel.grid.octants import liquid_octants
 from paddlewheel.solve.cg import conjugate_gradients
 from paddlewheel.solve.strain import System, apply, from_known, pack_faces, strain, unpack_faces
 from paddlewheel.solve.strain_multigrid import StrainMultigrid
-from paddlewheel.solve.strain_rigid import NOBODY, Rigid, rigid_bodies
+from paddlewheel.solve.strain_rigid import NOBODY, Rigid, carry, rigid_bodies
 from paddlewheel.solve.strain_steps import explicit, imex, whole_cells
 from paddlewheel.types import AXES, Boundary, Faces, Grid, SolveInfo
 
@@ -167,6 +167,9 @@ def viscous(
     scale = dt / (density * grid.h**2)
     there = np.full(grid.shape, -grid.h, np.float32) if surface == "extrapolated" else phi
     problem = _posed(box, grid, there, boundary, bodies is not None, viscosity, scale, walls, solids, whole)
+    owner = None
+    if bodies is not None and solids == "no-slip":
+        owner = _owners(box, grid, boundary, problem)
     if surface == "extrapolated":
         problem = _held_at_surface(problem, box, grid, phi, velocity, whole)
     coupled = surface != "neumann" and scheme != "decoupled"
@@ -177,8 +180,8 @@ def viscous(
     start[matrix.inverse == 0] = 0.0
     pull = 0.0 if problem.known is None else from_known(matrix, problem.distance, problem.known)
     rigid = None
-    if bodies is not None and solids == "no-slip":
-        rigid = _rigid(box, grid, boundary, bodies, matrix, problem, density)
+    if owner is not None:
+        rigid = _rigid(box, grid, boundary, bodies, matrix, problem, owner, density)
     if scheme == "explicit":
         solution, info = explicit(matrix, start, pull)
     elif scheme == "imex":
@@ -196,10 +199,14 @@ def viscous(
         )  # fmt: skip
     out = Faces(*(np.array(u, np.float32) for u in velocity))
     known = Faces(*(np.zeros(u.shape, bool) for u in velocity))
-    _write(out, known, box, problem, matrix, solution)
-    if rigid is None:
-        return Rubbed(out, known, None, info)
-    return Rubbed(out, known, _turned_back(rigid.moved(solution), box.order), info)
+    inside = problem.known or [np.zeros(d.shape, np.float32) for d in problem.distance]
+    motion = None
+    if rigid is not None:
+        motion = rigid.moved(solution)
+        carry(inside, owner, bodies.centres[:, box.order], motion, _origin(box, grid), grid.h)
+        motion = _turned_back(motion, box.order)
+    _write(out, known, box, problem, matrix, solution, inside)
+    return Rubbed(out, known, motion, info)
 
 
 def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solids, whole) -> _Problem:
@@ -267,17 +274,17 @@ def _held_at_surface(problem, box, grid, phi, velocity, whole) -> _Problem:
         lower, upper = (tuple(s if b == a else slice(None) for b in range(3)) for s in (slice(-1), slice(1, None)))
         depth = np.float32(0.5) * (ends[lower] + ends[upper])
         depth = (depth > 0).astype(np.float32) if whole else depth
-        known.append(np.where(problem.distance[a] < depth, solid[a], before[a]))
+        in_solid = (problem.distance[a] <= 0) | (problem.distance[a] < depth)
+        known.append(np.where(in_solid, solid[a], before[a]))
         distance.append(np.minimum(problem.distance[a], depth))
     return problem._replace(distance=distance, known=known)
 
 
-def _rigid(box, grid, boundary, bodies, matrix, problem, density) -> Rigid:
-    """The boundary's bodies in the box's order."""
+def _owners(box, grid, boundary, problem) -> list[np.ndarray]:
+    """Which body each face is in, or NOBODY, int64."""
     order, owner = list(box.order), [np.full(d.shape, NOBODY, np.int64) for d in problem.distance]
-    lows, highs = [], []
     for n, body in enumerate(boundary.bodies):
-        start = [body.origin[a] - grid.first[a] - box.low[a] for a in order]
+        start = _start(box, grid, body)
         for mine, near in zip(owner, (body.near[a] for a in order), strict=True):
             near = near.transpose(order)
             to = tuple(
@@ -285,18 +292,36 @@ def _rigid(box, grid, boundary, bodies, matrix, problem, density) -> Rigid:
             )
             own = tuple(slice(t.start - s, max(t.stop - s, t.start - s)) for t, s in zip(to, start, strict=True))
             mine[to][near[own]] = n
-        lows.append(start)
-        highs.append([s + max(u.shape[a] for u in body.near) for s, a in zip(start, order, strict=True)])
+    return [np.where(d <= 0, mine, NOBODY) for d, mine in zip(problem.distance, owner, strict=True)]
+
+
+def _rigid(box, grid, boundary, bodies, matrix, problem, owner, density) -> Rigid:
+    """The boundary's bodies in the box's order."""
+    order = list(box.order)
+    lows = [_start(box, grid, body) for body in boundary.bodies]
+    highs = [
+        [s + max(u.shape[a] for u in body.near) for s, a in zip(start, order, strict=True)]
+        for start, body in zip(lows, boundary.bodies, strict=True)
+    ]
     cells = np.array(matrix.layout.shape)
     low = np.clip(np.min(lows, axis=0) - 1, np.where(cells > 1, 1, 0), cells)
     high = np.clip(np.max(highs, axis=0) + 1, low, np.where(cells > 1, cells - 1, cells))
     six = [*order, *(3 + a for a in order)]
-    origin = [grid.h * (grid.first[a] + box.low[a]) for a in order]
     inverse = bodies.inverse[:, six][:, :, six] * (density * grid.h**3)
     return rigid_bodies(
-        matrix, problem.distance, owner, bodies.centres[:, order], inverse, bodies.motion[:, six], origin, grid.h,
-        (low, high),
+        matrix, problem.distance, owner, bodies.centres[:, order], inverse, bodies.motion[:, six],
+        _origin(box, grid), grid.h, (low, high),
     )  # fmt: skip
+
+
+def _start(box, grid, body) -> list[int]:
+    """The first cell of a body's faces, in a box."""
+    return [body.origin[a] - grid.first[a] - box.low[a] for a in box.order]
+
+
+def _origin(box, grid) -> list[float]:
+    """Where a box begins [m]."""
+    return [grid.h * (grid.first[a] + box.low[a]) for a in box.order]
 
 
 def _turned_back(motion, order) -> np.ndarray:
@@ -304,16 +329,15 @@ def _turned_back(motion, order) -> np.ndarray:
     return motion[:, [*back, *(3 + back)]]
 
 
-def _write(out, known, box, problem, matrix, solution) -> None:
-    """Give the faces their new velocity, and those that a solid holds the solid's; mark them all as known."""
+def _write(out, known, box, problem, matrix, solution, inside) -> None:
+    """Give the faces their new velocity, and those that a solid holds what is `inside` it; mark them all as known."""
     held = [d <= 0 for d in problem.distance]
-    new = [np.zeros(d.shape, np.float32) for d in held] if problem.known is None else problem.known
     found = [np.zeros(d.shape, np.float32) for d in held]
     unpack_faces(matrix.layout, (matrix.inverse > 0).astype(np.float32), found)
     found = [f > 0 for f in found]
     solved = [np.zeros(d.shape, np.float32) for d in held]
     unpack_faces(matrix.layout, solution.astype(np.float32), solved)
-    values = [np.where(f, u, v) for f, u, v in zip(found, solved, new, strict=True)]
+    values = [np.where(f, u, v) for f, u, v in zip(found, solved, inside, strict=True)]
     determined = [f | h for f, h in zip(found, held, strict=True)]
     box.put_back(out, values, determined)
     box.put_back(known, determined, determined)

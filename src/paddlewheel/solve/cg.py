@@ -99,7 +99,10 @@ class Descent:
         self._set_residual()
 
     def advance(self, apply, precondition) -> bool:
-        """One iteration, unless there is nothing left that the preconditioner can see, or what it sees is no number."""
+        """One iteration, unless there is nothing left that the preconditioner can see, or what it sees is no number.
+
+        Nor along a direction in which A seems not positive: only rounding makes it so, and the step would be endless.
+        """
         where = self._where
         precondition(self._z, self._r32)
         _dot(self._partial, self.r, self._z, *where)
@@ -107,7 +110,10 @@ class Descent:
         if not rho > 0.0:
             return False
         _direction(self._d, self._z, rho / old if old else 0.0, *where)
-        self.alpha = rho / apply(self.q, self._d)
+        curvature = apply(self.q, self._d)
+        if not curvature > 0.0:
+            return False
+        self.alpha = rho / curvature
         _advance(self.x, self.r, self._r32, self._partial, self._d, self.q, self.alpha, *where)
         self._rho, self.left = rho, self._partial.max()
         return True

@@ -19,7 +19,7 @@ import numpy as np
 from paddlewheel.kernel import kernel
 from paddlewheel.solve.strain import Strain, part, place
 
-__all__ = ["Rigid", "rigid_bodies"]
+__all__ = ["NOBODY", "Rigid", "carry", "rigid_bodies"]
 
 NOBODY = -1
 
@@ -98,6 +98,19 @@ def rigid_bodies(matrix: Strain, distance, owner, centres, inverse, motion, orig
     for m in range(n):
         W[6 * m : 6 * m + 6, 6 * m : 6 * m + 6] = inverse[m]
     return Rigid(*arrays, energy, W, np.array(motion, float).reshape(-1))
+
+
+def carry(fields, owner, centres, motion, origin, h: float) -> None:
+    """Set the components of a field to what bodies that move at `motion` (n, 6) have on faces that are theirs.
+
+    The other arguments are those of `rigid_bodies`.
+    """
+    for n, (centre, U) in enumerate(zip(centres, motion, strict=True)):
+        for a, (field, owned) in enumerate(zip(fields, owner, strict=True)):
+            b, c = (a + 1) % 3, (a + 2) % 3
+            mine = np.nonzero(owned == n)
+            arm_b, arm_c = (h * (mine[d] + 0.5) + origin[d] - centre[d] for d in (b, c))
+            field[mine] = U[a] + U[3 + b] * arm_c - U[3 + c] * arm_b
 
 
 @kernel(parallel=False)
