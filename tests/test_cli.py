@@ -25,7 +25,7 @@ from paddlewheel.commands.estimate import frame_bytes, marker_count, particle_co
 from paddlewheel.one_step import first_step
 from paddlewheel.output.cache import Cache
 from paddlewheel.run import Simulation, SolveFailedError
-from paddlewheel.scene import SMOKE_ADVECTION, Inflow, Method, Scene, Smoke, Solid
+from paddlewheel.scene import ADVECTION, Inflow, Method, Scene, Smoke, Solid
 from paddlewheel.solids.shapes import Box, Sphere
 
 SCENE = """
@@ -737,7 +737,7 @@ def smoky(advection="flip", cells=16, **smoke):
     return Scene((1, 1, 1), cells, items=[source, ball], method=Method(advection=advection))
 
 
-@pytest.mark.parametrize("advection", SMOKE_ADVECTION)
+@pytest.mark.parametrize("advection", ADVECTION)
 def test_smoke_is_estimated_as_it_is(advection, tmp_path):
     scene = smoky(advection, rate=math.inf)
     state = Simulation(scene).state

@@ -23,10 +23,10 @@ from paddlewheel import (
 )
 from paddlewheel.grid.cells import open_cells
 from paddlewheel.run import check
-from paddlewheel.scene import SMOKE_ADVECTION
+from paddlewheel.scene import ADVECTION
 from paddlewheel.solids.pose import Pose
 
-schemes = pytest.mark.parametrize("advection", SMOKE_ADVECTION)
+schemes = pytest.mark.parametrize("advection", ADVECTION)
 
 
 def plume(advection="flip", cells=24, **rest):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paddlewheel import Box, Method, Scene, Simulation, Smoke, Solid, Sphere
-from paddlewheel.scene import SMOKE_ADVECTION, WARM_AIR_RISES
+from paddlewheel.scene import ADVECTION, WARM_AIR_RISES
 
 DT, HOT = 1e-3, 10.0  # [s], [K]
 
@@ -48,7 +48,7 @@ def test_a_hot_ball_begins_to_rise():
     assert rises.mean() == pytest.approx(2 / 3 * (1 - (radius / wall) ** 3), rel=0.01)
 
 
-@pytest.mark.parametrize("advection", SMOKE_ADVECTION)
+@pytest.mark.parametrize("advection", ADVECTION)
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_gas_that_is_hot_everywhere_is_at_rest(advection, dimensions):
     """Pressure holds it, also where a ball cuts cells whose centres it covers."""

@@ -5,7 +5,7 @@ import pytest
 
 from paddlewheel.gallery import common, cylinder, paddle, plume_box, plume_plate, ring_vortex, taylor_green
 from paddlewheel.run import Simulation
-from paddlewheel.scene import SMOKE_ADVECTION
+from paddlewheel.scene import ADVECTION
 
 WRONG = [
     (paddle, {"turns": "fast"}),
@@ -23,7 +23,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("advection", SMOKE_ADVECTION)
+@pytest.mark.parametrize("advection", ADVECTION)
 @pytest.mark.parametrize(
     ("entry", "parameters", "frames"),
     [

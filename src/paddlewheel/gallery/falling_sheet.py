@@ -33,7 +33,12 @@ def scene(cells: int = 24, viscosity: float = VISCOSITY) -> Scene:
         cells=(cells, up, cells),
         walls="no-slip",
         method=Method(advection="apic", cfl=2.0, tolerance=1e-5),
-        items=[Liquid(sheet.moved(rotate=(math.cos(0.005), 0, 0, math.sin(0.005)), about=(middle, LOW, middle)), viscosity=viscosity)],
+        items=[
+            Liquid(
+                sheet.moved(rotate=(math.cos(0.005), 0, 0, math.sin(0.005)), about=(middle, LOW, middle)),
+                viscosity=viscosity,
+            )
+        ],
     )
 
 
