@@ -1,0 +1,148 @@
+"""Builds a scene in Blender from the USD files of `paddlewheel export --format usd`: water, bodies, light, camera.
+
+    blender --background --python NAME.blender.py -- [NAME.usd] [--save FILE.blend] [--render FILE.png] [--frame N]
+                                                     [--samples N] [--size WIDTH HEIGHT] [--honey]
+
+It is copied beside the files by --blender, and then finds NAME.usd by itself. It needs Blender 4.2 or later and
+nothing else; `pip install bpy` is a Blender too, and then it is run by Python.
+"""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+import bpy
+from mathutils import Vector
+
+WATER, HONEY = (0.75, 0.93, 1.0, 1.0), (1.0, 0.55, 0.08, 1.0)
+SOLIDS = [(0.80, 0.28, 0.12, 1.0), (0.90, 0.68, 0.20, 1.0), (0.25, 0.45, 0.25, 1.0), (0.45, 0.30, 0.55, 1.0)]
+LOOK = Vector((-0.42, 1.0, -0.36))  # the direction of the camera; in Blender z is up
+
+
+def main() -> None:
+    options = arguments()
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.wm.usd_import(filepath=str(options.usd), set_frame_range=True, import_materials=False)
+    scene = bpy.context.scene
+    scene.frame_set(scene.frame_start if options.frame is None else options.frame)
+    dress(HONEY if options.honey else WATER)
+    low, high = bounds()
+    add_floor(low, high)
+    add_light(low, high)
+    add_camera(low, high, options.size)
+    set_up_render(options)
+    if options.save:
+        bpy.ops.wm.save_as_mainfile(filepath=str(options.save.resolve()))
+    if options.render:
+        scene.render.filepath = str(options.render.resolve())
+        bpy.ops.render.render(write_still=True)
+
+
+def arguments() -> argparse.Namespace:
+    given = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:]
+    beside = Path(__file__).name.removesuffix(".blender.py") + ".usd"
+    parser = argparse.ArgumentParser(prog=Path(__file__).name)
+    parser.add_argument("usd", nargs="?", type=Path, default=Path(__file__).parent / beside)
+    parser.add_argument("--save", type=Path, metavar="FILE", help="keep the scene there")
+    parser.add_argument("--render", type=Path, metavar="FILE", help="draw a picture of it")
+    parser.add_argument("--frame", type=int, metavar="N", help="of this frame (default: the first)")
+    parser.add_argument("--samples", type=int, default=64, metavar="N", help="for each pixel (default: 64)")
+    parser.add_argument("--size", type=int, nargs=2, default=(1280, 720), metavar="PIXELS")
+    parser.add_argument("--honey", action="store_true", help="the colour of honey instead of water")
+    options = parser.parse_args(given if "--background" not in given else [])
+    if not options.usd.is_file():
+        parser.error(f"{options.usd}: there is no such file")
+    return options
+
+
+def dress(colour) -> None:
+    """Materials: what is called surface is a liquid; the particles are left out if there is a surface."""
+    liquid = material("liquid", colour, roughness=0.02, transmission=1.0)
+    surface = [thing for thing in meshes() if thing.name.startswith("surface")]
+    for thing in surface:
+        wear(thing, liquid)
+        for polygon in thing.data.polygons:
+            polygon.use_smooth = True
+    for number, thing in enumerate(thing for thing in meshes() if thing not in surface):
+        wear(thing, material(thing.name, SOLIDS[number % len(SOLIDS)], roughness=0.4, transmission=0.0))
+    for thing in bpy.data.objects:
+        if thing.type in ("POINTCLOUD", "MESH") and thing.name.startswith("particles"):
+            thing.hide_render = thing.hide_viewport = bool(surface)
+
+
+def meshes() -> list:
+    return sorted((thing for thing in bpy.data.objects if thing.type == "MESH"), key=lambda thing: thing.name)
+
+
+def material(name, colour, roughness, transmission):
+    made = bpy.data.materials.new(name)
+    made.use_nodes = True
+    inputs = made.node_tree.nodes["Principled BSDF"].inputs
+    inputs["Base Color"].default_value = colour
+    inputs["Roughness"].default_value = roughness
+    inputs["IOR"].default_value = 1.333 if transmission else 1.45
+    inputs["Transmission Weight"].default_value = transmission
+    return made
+
+
+def wear(thing, made) -> None:
+    thing.data.materials.clear()
+    thing.data.materials.append(made)
+
+
+def bounds() -> tuple[Vector, Vector]:
+    """Lowest and highest corner of all meshes and points that are drawn."""
+    shown = [thing for thing in bpy.data.objects if thing.type in ("MESH", "POINTCLOUD") and not thing.hide_render]
+    graph = bpy.context.evaluated_depsgraph_get()
+    corners = [thing.matrix_world @ Vector(c) for thing in shown for c in thing.evaluated_get(graph).bound_box]
+    return tuple(Vector(end(c[axis] for c in corners) for axis in range(3)) for end in (min, max))
+
+
+def add_floor(low, high) -> None:
+    far = 30 * (high - low).length
+    bpy.ops.mesh.primitive_plane_add(size=far, location=((low.x + high.x) / 2, (low.y + high.y) / 2, low.z - 1e-3))
+    bpy.context.object.name = "floor"
+    wear(bpy.context.object, material("floor", (0.8, 0.79, 0.77, 1.0), roughness=0.7, transmission=0.0))
+
+
+def add_light(low, high) -> None:
+    sun = bpy.data.objects.new("sun", bpy.data.lights.new("sun", "SUN"))
+    sun.data.energy, sun.data.angle = 3.0, math.radians(3)
+    sun.rotation_euler = (math.radians(40), math.radians(-15), math.radians(-35))
+    bpy.context.collection.objects.link(sun)
+    world = bpy.data.worlds.new("sky")
+    world.use_nodes = True
+    world.node_tree.nodes["Background"].inputs[0].default_value = (0.75, 0.85, 1.0, 1.0)
+    world.node_tree.nodes["Background"].inputs[1].default_value = 0.8
+    bpy.context.scene.world = world
+
+
+def add_camera(low, high, size) -> None:
+    """A camera from which everything is seen."""
+    camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+    camera.data.angle = math.radians(40)
+    narrow = min(1.0, size[1] / size[0])
+    away = 0.55 * (high - low).length / math.tan(math.radians(20)) / narrow**0.5
+    look = LOOK.normalized()
+    camera.location = (low + high) / 2 - away * look
+    camera.rotation_euler = look.to_track_quat("-Z", "Y").to_euler()
+    camera.data.clip_end = 100 * away
+    bpy.context.collection.objects.link(camera)
+    bpy.context.scene.camera = camera
+
+
+def set_up_render(options) -> None:
+    scene = bpy.context.scene
+    scene.render.engine = "CYCLES"
+    scene.cycles.device = "CPU"
+    scene.cycles.samples = options.samples
+    scene.cycles.use_denoising = False
+    scene.cycles.transmission_bounces = 12
+    scene.render.resolution_x, scene.render.resolution_y = options.size
+    scene.render.use_motion_blur = False
+    scene.view_settings.view_transform = "AgX"
+
+
+if __name__ == "__main__":
+    main()
