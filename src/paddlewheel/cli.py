@@ -218,9 +218,7 @@ def _add_export(commands) -> None:
         "--format", type=_names, default=["ply"], metavar="NAME,…", help=f"{', '.join(FORMATS)} (default: ply)"
     )
     parser.add_argument("--frames", type=_frames, metavar="LAST|FIRST-LAST", help="only these (default: all)")
-    parser.add_argument(
-        "--what", type=_names, metavar="NAME,…", help=f"{', '.join(WHAT)} (default: all there is)"
-    )
+    parser.add_argument("--what", type=_names, metavar="NAME,…", help=f"{', '.join(WHAT)} (default: all there is)")
     parser.add_argument(
         "--cells", type=int, metavar="N",
         help="cells along the longest side, on which the surface is made from particles (default: that of the run)",

@@ -1,12 +1,11 @@
 """`paddlewheel export`: the frames of a run as files for other programs."""
 
-import shutil
 from pathlib import Path
 
 from paddlewheel.commands import render, scenes
 from paddlewheel.commands.terminal import complain, progress
 from paddlewheel.output.cache import Cache, replace
-from paddlewheel.output.export import BLENDER_SCENE, FORMATS, WHAT, Exporter, Frames
+from paddlewheel.output.export import FORMATS, WHAT, Exporter, Frames, blender_script
 from paddlewheel.solids import argument
 
 
@@ -34,7 +33,7 @@ def export(options) -> int:
     _write(source, cache, frames, made, exporters)
     if options.blender:
         script = folder / f"{cache.name}.blender.py"
-        replace(script, lambda path: shutil.copyfile(BLENDER_SCENE, path))
+        replace(script, lambda path: path.write_text(blender_script(float(scene.fps))))
         print(script)
     return 0
 
@@ -64,7 +63,9 @@ def _check(formats: list[str], what: list[str] | None) -> None:
     for wanted in what or ():
         if not any(wanted in FORMATS[name].holds for name in formats):
             able = [name for name, format in FORMATS.items() if wanted in format.holds]
-            raise ValueError(f"export: {' and '.join(formats)} hold no {wanted}, expected a format of {', '.join(able)}")
+            raise ValueError(
+                f"export: {' and '.join(formats)} hold no {wanted}, expected a format of {', '.join(able)}"
+            )
 
 
 def _check_there(cache: Cache, there: list[str], what: list[str]) -> None:

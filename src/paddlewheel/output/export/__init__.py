@@ -1,10 +1,10 @@
 """Frames of a run as files for other programs: one file here for each format, and one table of them."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from paddlewheel.output.export import usd
+from paddlewheel.output.export.blender import blender_script
 from paddlewheel.output.export.frames import Frames
 from paddlewheel.output.export.obj import Obj
 from paddlewheel.output.export.ply import Ply
@@ -13,19 +13,17 @@ from paddlewheel.output.export.things import WHAT, Frame
 from paddlewheel.output.export.vdb import Vdb
 from paddlewheel.output.export.vtk import Vtk
 
-__all__ = ["BLENDER_SCENE", "FORMATS", "WHAT", "Exporter", "Format", "Frame", "Frames"]
+__all__ = ["FORMATS", "WHAT", "Exporter", "Format", "Frame", "Frames", "blender_script"]
 
 
 class Format(NamedTuple):
-    """A format: who writes it, what of WHAT it can hold, for which programs, and what refuses if it is not installed."""
+    """A format: who writes it, what of WHAT it holds, for which programs, and what refuses if it is not installed."""
 
     exporter: type[Exporter]
     holds: tuple[str, ...]
     told: str
     require: Callable[[], None] = lambda: None
 
-
-BLENDER_SCENE = Path(__file__).with_name("blender_scene.py")  # not imported: only Blender can
 
 _MESHES = ("surface", "particles", "bodies")
 FORMATS = {

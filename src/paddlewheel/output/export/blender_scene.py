@@ -15,6 +15,7 @@ from pathlib import Path
 import bpy
 from mathutils import Vector
 
+FPS = 24.0
 WATER, HONEY = (0.75, 0.93, 1.0, 1.0), (1.0, 0.55, 0.08, 1.0)
 SOLIDS = [(0.80, 0.28, 0.12, 1.0), (0.90, 0.68, 0.20, 1.0), (0.25, 0.45, 0.25, 1.0), (0.45, 0.30, 0.55, 1.0)]
 LOOK = Vector((-0.42, 1.0, -0.36))  # the direction of the camera; in Blender z is up
@@ -62,8 +63,6 @@ def dress(colour) -> None:
     surface = [thing for thing in meshes() if thing.name.startswith("surface")]
     for thing in surface:
         wear(thing, liquid)
-        for polygon in thing.data.polygons:
-            polygon.use_smooth = True
     for number, thing in enumerate(thing for thing in meshes() if thing not in surface):
         wear(thing, material(thing.name, SOLIDS[number % len(SOLIDS)], roughness=0.4, transmission=0.0))
     for thing in bpy.data.objects:
@@ -77,7 +76,8 @@ def meshes() -> list:
 
 def material(name, colour, roughness, transmission):
     made = bpy.data.materials.new(name)
-    made.use_nodes = True
+    if not made.node_tree:
+        made.use_nodes = True  # before Blender 5
     inputs = made.node_tree.nodes["Principled BSDF"].inputs
     inputs["Base Color"].default_value = colour
     inputs["Roughness"].default_value = roughness
@@ -112,7 +112,8 @@ def add_light(low, high) -> None:
     sun.rotation_euler = (math.radians(40), math.radians(-15), math.radians(-35))
     bpy.context.collection.objects.link(sun)
     world = bpy.data.worlds.new("sky")
-    world.use_nodes = True
+    if not world.node_tree:
+        world.use_nodes = True
     world.node_tree.nodes["Background"].inputs[0].default_value = (0.75, 0.85, 1.0, 1.0)
     world.node_tree.nodes["Background"].inputs[1].default_value = 0.8
     bpy.context.scene.world = world
@@ -135,6 +136,7 @@ def add_camera(low, high, size) -> None:
 def set_up_render(options) -> None:
     scene = bpy.context.scene
     scene.render.engine = "CYCLES"
+    scene.render.fps, scene.render.fps_base = round(FPS), round(FPS) / FPS
     scene.cycles.device = "CPU"
     scene.cycles.samples = options.samples
     scene.cycles.use_denoising = False

@@ -8,8 +8,9 @@ from scipy import ndimage
 
 from paddlewheel.measure import Solids
 from paddlewheel.output.export.shape_mesh import shape_mesh
-from paddlewheel.output.export.surface import at_cells, closed, from_particles, mesh_of, smoothed
+from paddlewheel.output.export.surface import at_cells, closed, from_particles, holding, into_solids, mesh_of, smoothed
 from paddlewheel.output.export.things import Field, Frame, Points, Rigid
+from paddlewheel.physics.surface import liquid_volume
 from paddlewheel.scene import RigidBody, Scene, Solid
 from paddlewheel.solids import argument
 from paddlewheel.solids.pose import Pose
@@ -26,6 +27,8 @@ class Frames:
     what    which of WHAT are wanted; None is all there is
     cells   along the longest side, of the grid the surface is made on from particles; None is that of the run
     smooth  by so many cells of that grid the surface is smoothed
+
+    A surface that is made anew or smoothed holds as much liquid as that of the run.
     """
 
     scene: Scene
@@ -39,8 +42,13 @@ class Frames:
         if argument.number("export", "smooth", self.smooth) < 0 or self.smooth > _MOST_SMOOTH:
             raise ValueError(f"export: smooth={self.smooth!r}, expected a number of cells from 0 to {_MOST_SMOOTH:g}")
         self.grid = scene.grid if self.cells is None else self._other_grid()
-        self.solids = Solids(self.grid, scene.items, scene.method.weights, scene.open_sides)
+        self.solids = self._run_solids = self._measured_on(scene.grid)
+        if self.cells is not None:
+            self.solids = self._measured_on(self.grid)
         self._rigid = self._meshes() if self._wanted("bodies") else []
+
+    def _measured_on(self, grid: Grid) -> Solids:
+        return Solids(grid, self.scene.items, self.scene.method.weights, self.scene.open_sides)
 
     def _other_grid(self) -> Grid:
         scene = self.scene
@@ -93,9 +101,16 @@ class Frames:
             phi = from_particles(grid, state.particles, boundary, axis**3)
         if self.smooth:
             phi = smoothed(phi, self.smooth)
-        phi = closed(phi, boundary.phi, grid.h)
+        if self.smooth or self.cells is not None:
+            phi = holding(phi, boundary.phi, grid.h, self._volume(state))
+        phi = into_solids(phi, boundary.phi, grid.h)
         mesh = mesh_of(phi, grid.h, state.velocity, self.scene.grid.h)
-        return frame._replace(surface=mesh, surface_phi=(phi, grid.h))
+        return frame._replace(surface=mesh, surface_phi=(closed(phi, grid.h), grid.h))
+
+    def _volume(self, state) -> float:
+        """[m³] of liquid in the run."""
+        grid = self.scene.grid
+        return liquid_volume(state.phi, self._run_solids.measure(state.time, state.bodies).phi, grid.h)
 
     def _with_particles(self, frame, state) -> Frame:
         radius = 0.5 * self.scene.grid.h / self.scene.particles_per_axis

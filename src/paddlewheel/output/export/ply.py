@@ -13,7 +13,7 @@ _KINDS = {"<f4": "float", "<i4": "int"}
 
 
 class Ply(Sequence):
-    """Velocities are properties vx, vy, vz; points have id and pscale, their number in the file and their radius too."""
+    """Velocities are properties vx, vy, vz; points have id and pscale too, their number in the file and radius."""
 
     ending = "ply"
 

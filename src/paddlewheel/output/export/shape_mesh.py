@@ -15,6 +15,7 @@ from paddlewheel.types import Grid
 _STEPS = 32  # of the lattice, along the longest side of a shape
 _AROUND = 64  # corners of a cylinder's ends
 _ONTO = 3  # steps by Newton's rule
+_HAIR = 1e-3  # of the slab
 _FLAT = 2  # lattice steps beyond the bounds
 
 
@@ -58,24 +59,25 @@ def _lattice(shape, grid) -> tuple[np.ndarray, np.ndarray]:
     low, high = shape.bounds()
     step = (high - low).max() / _STEPS
     lines = [_line(low[a], high[a], step) for a in range(3)]
-    vertices, faces = marching_cubes(sample(shape, lines))
-    vertices = vertices * step + [line[0] for line in lines]
+    vertices, faces = marching_cubes(sample(shape, lines), lines)
     return _onto(shape, vertices, step, range(3)), faces
 
 
 def _slab(shape, grid) -> tuple[np.ndarray, np.ndarray]:
-    """The cross-section in the mid-plane, drawn out over the slab: two more layers mirror it, halfway are its sides."""
+    """The cross-section in the mid-plane, drawn out over the slab."""
     h = grid.h
     shape = _bounded(shape, grid)
     low, high = shape.bounds()
     step = (high - low)[:2].max() / _STEPS
     lines = [*(_line(low[a], high[a], step) for a in range(2)), np.array([0.5 * h])]
     phi = sample(shape, lines)
-    beyond = np.abs(phi)
-    vertices, faces = marching_cubes(np.concatenate([beyond, phi, beyond], axis=2))
-    middle = vertices * [step, step, 0] + [lines[0][0], lines[1][0], 0.5 * h]
-    sides = (vertices[:, 2:] - 1) * h * [0, 0, 1]
-    return _onto(shape, middle, step, range(2)) + sides, faces
+    beyond = np.abs(phi) + step
+    # The sides a hair's breadth apart from where there is nothing, so that they have sharp edges.
+    layers = np.array([-_HAIR * h, 0, h, (1 + _HAIR) * h])
+    vertices, faces = marching_cubes(np.concatenate([beyond, phi, phi, beyond], axis=2), [*lines[:2], layers])
+    across = np.array([1, 1, 0])
+    middle = _onto(shape, vertices * across + [0, 0, 0.5 * h], step, range(2))
+    return middle * across + np.clip(vertices, 0, h) * [0, 0, 1], faces
 
 
 def _line(low, high, step) -> np.ndarray:

@@ -7,13 +7,15 @@ from paddlewheel.grid.cells import at_centres
 from paddlewheel.grid.levelset import extend_into_solids, liquid_box
 from paddlewheel.output.export.things import Mesh
 from paddlewheel.physics.seeding import enclose_strays
-from paddlewheel.physics.surface import surface_distance
+from paddlewheel.physics.surface import liquid_volume, surface_distance
 from paddlewheel.physics.transfer import sorted_by_cell
 from paddlewheel.types import Boundary, Faces, Grid, Particles
 
 BEYOND = 4  # layers of cells around the domain, in which liquid ends
 _OVERLAP = 0.5  # cells that liquid reaches into solids, so that no gap shows between the two
 _MARGIN = 2  # cells around what is meshed
+_HAIR = 1e-3  # cells
+_MOST_SHIFT, _HALVINGS = 0.5, 12  # cells, of what φ is moved by; down to 1e-4
 
 
 def from_particles(grid: Grid, particles: Particles, boundary: Boundary, per_cell: float) -> np.ndarray:
@@ -34,13 +36,29 @@ def smoothed(phi: np.ndarray, cells: float) -> np.ndarray:
     return ndimage.gaussian_filter(phi, cells, mode="reflect", truncate=3.0)
 
 
-def closed(phi: np.ndarray, solid: np.ndarray, h: float) -> np.ndarray:
-    """φ [m] with BEYOND layers of cells around it, such that liquid ends at the sides of the domain and in solids.
+def holding(phi: np.ndarray, solid: np.ndarray, h: float, volume: float) -> np.ndarray:
+    """φ plus a number, by which it holds a volume [m³] of liquid outside solids: at most half a cell, by bisection."""
+    low, high = -_MOST_SHIFT * h, _MOST_SHIFT * h
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if liquid_volume(phi + np.float32(middle), solid, h) > volume:
+            low = middle
+        else:
+            high = middle
+    return phi + np.float32(0.5 * (low + high))
+
+
+def into_solids(phi: np.ndarray, solid: np.ndarray, h: float) -> np.ndarray:
+    """φ [m] of liquid that ends half a cell within solids, of distance `solid` [m] at nodes."""
+    return np.maximum(phi, -at_centres(solid) - np.float32(_OVERLAP * h))
+
+
+def closed(phi: np.ndarray, h: float) -> np.ndarray:
+    """φ [m] with BEYOND layers of cells around it, such that liquid ends at the sides of the domain.
 
     The first layer mirrors φ, so that the surface is halfway between two centres, on the side. Deep in liquid, where
     no neighbour is in air, the sides are a surface too; so φ is about a distance on both sides of them.
     """
-    phi = np.maximum(phi, -at_centres(solid) - _OVERLAP * h)
     phi = np.where(phi < -h, np.maximum(phi, _to_sides(phi.shape, h)), phi)
     for axis in range(3):
         phi = np.moveaxis(phi, axis, 0)
@@ -57,31 +75,46 @@ def _to_sides(shape, h) -> np.ndarray:
 
 
 def mesh_of(phi: np.ndarray, h: float, velocity: Faces, cell: float) -> Mesh:
-    """The surface φ = 0 of what `closed` gave, by marching cubes; velocity on faces of cells of another length."""
+    """The surface φ = 0 by marching cubes, closed at the sides of the domain; velocity on faces of length `cell` [m].
+
+    The lattice goes on to the sides, and a hair's breadth beyond them to where there is no liquid: so sides are met
+    by sharp edges.
+    """
     if not (phi < 0).any():
         nothing = np.empty((0, 3), np.float32)
         return Mesh(nothing, np.empty((0, 3), np.int32), nothing)
     box = liquid_box(phi, _MARGIN)
-    corner = np.array([part.start for part in box])
-    vertices, faces = marching_cubes(phi[box])
-    vertices = (vertices + corner - BEYOND + 0.5) * h
+    lines = []
+    values = phi[box]
+    for axis, (part, n) in enumerate(zip(box, phi.shape, strict=True)):
+        line, values = [(np.arange(part.start, part.stop) + 0.5) * h], np.moveaxis(values, axis, 0)
+        if part.start == 0:
+            line.insert(0, [-_HAIR * h, 0.0])
+            values = np.concatenate([np.abs(values[:1]) + h, values[:1], values])
+        if part.stop == n:
+            line.append([n * h, (n + _HAIR) * h])
+            values = np.concatenate([values, values[-1:], np.abs(values[-1:]) + h])
+        lines.append(np.concatenate(line))
+        values = np.moveaxis(values, 0, axis)
+    vertices, faces = marching_cubes(values, lines)
+    vertices = np.clip(vertices, 0, np.array(phi.shape) * h)
     return Mesh(np.float32(vertices), np.int32(faces), at_points(velocity, cell, vertices))
 
 
-def marching_cubes(phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (n, 3), in steps of the lattice, and triangles (m, 3) of φ = 0, which face where φ > 0."""
+def marching_cubes(phi: np.ndarray, lines) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (n, 3) and triangles (m, 3), facing φ > 0, of φ = 0 on a lattice of points (x[i], y[j], z[k])."""
     import igl  # 0.2 s
 
     values = np.asarray(phi, np.float64)
     # What goes right through points of the lattice makes triangles without area: a little beside them there are none.
     values = np.where(values == 0, 1e-6 * np.abs(values).max(), values)
-    lattice = np.stack(np.meshgrid(*map(np.arange, phi.shape), indexing="ij"), axis=-1).astype(np.float64)
+    lattice = np.stack(np.meshgrid(*lines, indexing="ij"), axis=-1).astype(np.float64)
     lattice = np.ascontiguousarray(lattice.transpose(2, 1, 0, 3).reshape(-1, 3))  # x fastest
     return igl.marching_cubes(np.ascontiguousarray(values.transpose(2, 1, 0).ravel()), lattice, *phi.shape, 0.0)[:2]
 
 
 def at_points(velocity: Faces, h: float, points: np.ndarray) -> np.ndarray:
-    """Velocity [m/s] on faces at points [m] (n, 3), trilinear, constant beyond the outermost samples; (n, 3) float32."""
+    """Velocity [m/s] on faces at points [m] (n, 3), trilinear, constant beyond the outermost samples: float32."""
     out = np.empty(points.shape, np.float32)
     for axis, component in enumerate(velocity):
         offset = 0.5 * (np.arange(3) != axis)

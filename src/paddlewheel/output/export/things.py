@@ -25,11 +25,20 @@ class Points(NamedTuple):
 
 
 class Mesh(NamedTuple):
-    """Triangles: vertices [m] and their velocity [m/s], (n, 3) float32, and faces (m, 3) int32, outside to the front."""
+    """Triangles: vertices [m] and their velocity [m/s], (n, 3) float32, and faces (m, 3) int32, facing out."""
 
     vertices: np.ndarray
     faces: np.ndarray
     velocity: np.ndarray
+
+    def normals(self) -> np.ndarray:
+        """Unit normals of the vertices, the mean of the triangles around each by their area, (n, 3) float32."""
+        a, b, c = (self.vertices[self.faces[:, i]].astype(np.float64) for i in range(3))
+        across = np.repeat(cross(b - a, c - a), 3, axis=0)
+        n = len(self.vertices)
+        total = np.stack([np.bincount(self.faces.ravel(), across[:, i], minlength=n) for i in range(3)], axis=-1)
+        length = np.linalg.norm(total, axis=1, keepdims=True)
+        return np.float32(total / np.where(length > 0, length, 1))
 
 
 class Rigid(NamedTuple):

@@ -117,6 +117,7 @@ class Usd(Exporter):
         if "surface" in self._kinds:
             mesh = UsdGeom.Mesh.Define(stage, f"{self._root}/{_FLUID}/surface")
             mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
+            mesh.SetNormalsInterpolation(UsdGeom.Tokens.vertex)
         if "particles" in self._kinds:
             points = UsdGeom.Points.Define(stage, f"{self._root}/{_FLUID}/particles")
             points.SetWidthsInterpolation(UsdGeom.Tokens.constant)
@@ -143,7 +144,7 @@ class Usd(Exporter):
                 move.Set(position)
                 turn.Set(Gf.Quatf(w, x, y, z))
                 break
-        mesh = UsdGeom.Mesh.Define(stage, f"{path}/mesh")
+        mesh = UsdGeom.Mesh.Define(stage, f"{path}/{first.name}_mesh")
         mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
         vertices = np.float32(first.vertices)
         mesh.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(vertices))
@@ -157,6 +158,7 @@ _ATTRIBUTES = {
     "surface": {
         "points": "Point3fArray",
         "velocities": "Vector3fArray",
+        "normals": "Normal3fArray",
         "extent": "Float3Array",
         "faceVertexCounts": "IntArray",
         "faceVertexIndices": "IntArray",
@@ -172,6 +174,7 @@ _ATTRIBUTES = {
 _VT = {
     "Point3fArray": "Vec3fArray",
     "Vector3fArray": "Vec3fArray",
+    "Normal3fArray": "Vec3fArray",
     "Float3Array": "Vec3fArray",
     "FloatArray": "FloatArray",
     "IntArray": "IntArray",
@@ -183,6 +186,7 @@ def _surface_values(mesh) -> dict:
     arrays = {
         "points": mesh.vertices,
         "velocities": mesh.velocity,
+        "normals": mesh.normals(),
         "extent": _extent(mesh.vertices, 0),
         "faceVertexCounts": np.full(len(mesh.faces), 3, np.int32),
         "faceVertexIndices": mesh.faces.ravel(),

@@ -22,7 +22,11 @@ __all__ = ["COMPRESSION", "Grid", "level_set", "write"]
 
 _MAGIC, _VERSION, _LIBRARY = 0x56444220, 224, (12, 0)
 _ZIP, _MASK, _BLOSC = 1, 2, 4
-_LEAF, _LOWER, _UPPER = 8, 16, 32  # voxels of a leaf, leaves of a lower node, lower nodes of an upper one, along an axis
+_LEAF, _LOWER, _UPPER = (
+    8,
+    16,
+    32,
+)  # voxels of a leaf, leaves of a lower node, lower nodes of an upper one, along an axis
 _TYPES = {(): "float", (3,): "vec3s"}
 _LEAST = 48  # bytes; less is not compressed
 

@@ -103,7 +103,7 @@ class _File:
         for name, array in arrays.items():
             wide = array.shape[1] if array.ndim == 2 else 1
             told = {"type": _KINDS[array.dtype.str[1:]], "Name": name, "NumberOfComponents": wide}
-            self._lines.append(f"<DataArray{_attributes(told)} format=\"appended\" offset=\"{self._size}\"/>")
+            self._lines.append(f'<DataArray{_attributes(told)} format="appended" offset="{self._size}"/>')
             self._data.append(_packed(array.astype(array.dtype.newbyteorder("<")).tobytes()))
             self._size += len(self._data[-1])
         self._lines.append(f"</{tag}>")
