@@ -85,7 +85,7 @@ def test_the_script_for_blender_is_put_beside_the_stage(run):
         (["--cells", "many"], "invalid int value: 'many'"),
         (["--smooth", "-1"], "smooth=-1.0, expected a number of cells from 0 to 10"),
         (["--smooth", "nan"], "smooth=nan, expected a finite number"),
-        (["--blender"], "--blender builds on USD, and the formats are ply: add usd"),
+        (["--blender"], "--blender builds on usd and vdb, and the format is ply"),
         (["--out", "tank.py"], "tank.py: File exists"),
     ],
 )

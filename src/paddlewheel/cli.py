@@ -208,7 +208,7 @@ def _add_export(commands) -> None:
         f"metres per second, y up. Nothing is simulated again.\n\nformats, and what they hold:\n{formats}\n\n"
         f"what there is:\n{parts}",
         epilog="""examples:
-  paddlewheel export out/dam-break --format usd --blender            then: blender --python NAME.blender.py
+  paddlewheel export out/dam-break --format usd --blender    then: blender --python export/NAME.blender.py
   paddlewheel export out/dam-break --format ply,vtk --frames 24-48 --out files
   paddlewheel export out/dam-break --what surface --cells 96 --smooth 0.7     the surface anew, from particles
   paddlewheel export out/plume --format vdb                           smoke: density, temperature, vel""",
@@ -227,7 +227,9 @@ def _add_export(commands) -> None:
         "--smooth", type=float, default=0.0, metavar="CELLS", help="smooth the surface by so many cells (default: 0)"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the files go (default: export in the folder)")
-    parser.add_argument("--blender", action="store_true", help="also NAME.blender.py, which builds a scene of the USD")
+    parser.add_argument(
+        "--blender", action="store_true", help="also NAME.blender.py, which builds a scene of usd and vdb"
+    )
     parser.set_defaults(command=export.export)
 
 

@@ -14,8 +14,8 @@ def export(options) -> int:
     formats = [argument.choice("export", "format", name, FORMATS) for name in options.format]
     what = options.what and [argument.choice("export", "what", name, WHAT) for name in options.what]
     _check(formats, what)
-    if options.blender and "usd" not in formats:
-        raise ValueError(f"export: --blender builds on USD, and the formats are {', '.join(formats)}: add usd")
+    if options.blender and not {"usd", "vdb"} & {*formats}:
+        raise ValueError(f"export: --blender builds on usd and vdb, and the format is {', '.join(formats)}")
     for name in formats:
         FORMATS[name].require()
     cache = Cache.of(options.cache)

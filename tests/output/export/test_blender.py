@@ -70,3 +70,43 @@ def test_blender_builds_the_scene_and_draws_it(tmp_path):
     assert told["liquid"]["Transmission Weight"] == 1
     assert told["scene"] == {"camera": "camera", "frames": [5, 6], "fps": 25}
     assert told["sun"]["type"] == "LIGHT"
+
+
+@pytest.mark.slow
+def test_blender_shows_smoke_where_it_is(tmp_path):
+    if find_spec("bpy") is None:
+        pytest.skip("bpy is not installed")
+    out = exporter("vdb", tmp_path)
+    for number in (5, 6):
+        out.write(frame_of("smoke", number))
+    script, blend, picture = (tmp_path / f"run.{end}" for end in ("blender.py", "blend", "png"))
+    script.write_text(blender_script(24.0))
+    python(script, "--save", blend, "--render", picture, "--samples", 2, "--size", 64, 36)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    told = json.loads(python("-c", _SMOKE, blend).split("TOLD")[1])
+    frame = frame_of("smoke")
+    where = np.argwhere(frame.velocity.active)  # the widest of the grids
+    corners = turned(np.array([where.min(axis=0), where.max(axis=0) + 1]) * frame.h)
+    low, high = np.min(told["box"], axis=0), np.max(told["box"], axis=0)  # that of whole leaves
+    assert (low < corners.min(axis=0) + 1e-6).all()
+    assert (corners.max(axis=0) - 1e-6 < high).all()
+    assert (high - low < np.ptp(corners, axis=0) + 16 * frame.h).all()
+    assert told["grids"] == ["density", "temperature", "vel"]
+    assert told["frames"] == [5, 6]
+    assert 0.5 < np.linalg.norm(np.subtract(told["camera"], (0.4, -0.25, 0.5))) < 5
+    assert told["file"].endswith("run.0006.vdb")
+
+
+_SMOKE = """
+import bpy, json, mathutils, sys
+bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
+scene = bpy.context.scene
+scene.frame_set(6)
+smoke = bpy.data.objects["smoke"].evaluated_get(bpy.context.evaluated_depsgraph_get())
+smoke.data.grids.load()
+box = [list(smoke.matrix_world @ mathutils.Vector(c)) for c in smoke.bound_box]
+seen = list(scene.camera.matrix_world.translation)
+grids = sorted(grid.name for grid in smoke.data.grids)
+print("TOLD" + json.dumps({"box": box, "grids": grids, "frames": [scene.frame_start, scene.frame_end],
+                           "camera": seen, "file": smoke.data.grids.frame_filepath}))
+"""

@@ -1,10 +1,11 @@
-"""Builds a scene in Blender from the USD files of `paddlewheel export --format usd`: water, bodies, light, camera.
+"""Builds a scene in Blender from files of `paddlewheel export`: water of USD, smoke of VDB, bodies, light, camera.
 
-    blender --background --python NAME.blender.py -- [NAME.usd] [--save FILE.blend] [--render FILE.png] [--frame N]
-                                                     [--samples N] [--size WIDTH HEIGHT] [--honey]
+    blender --background --python NAME.blender.py -- [FILE …] [--save FILE.blend] [--render FILE.png] [--frame N]
+                                        [--samples N] [--size WIDTH HEIGHT] [--motion-blur] [--honey]
 
-It is copied beside the files by --blender, and then finds NAME.usd by itself. It needs Blender 4.2 or later and
-nothing else; `pip install bpy` is a Blender too, and then it is run by Python.
+FILE is NAME.usd, or the first NAME.0001.vdb of a sequence. --blender of `paddlewheel export` copies this script beside
+the files, and then it finds them by itself. It needs Blender 4.2 or later and nothing else; `pip install bpy` is a
+Blender too, and then Python runs it.
 """
 
 import argparse
@@ -24,8 +25,9 @@ LOOK = Vector((-0.42, 1.0, -0.36))  # the direction of the camera; in Blender z 
 def main() -> None:
     options = arguments()
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    bpy.ops.wm.usd_import(filepath=str(options.usd), set_frame_range=True, import_materials=False)
     scene = bpy.context.scene
+    for file in options.files:
+        import_volume(file) if file.suffix == ".vdb" else import_stage(file)
     scene.frame_set(scene.frame_start if options.frame is None else options.frame)
     dress(HONEY if options.honey else WATER)
     low, high = bounds()
@@ -42,19 +44,62 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     given = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:]
-    beside = Path(__file__).name.removesuffix(".blender.py") + ".usd"
     parser = argparse.ArgumentParser(prog=Path(__file__).name)
-    parser.add_argument("usd", nargs="?", type=Path, default=Path(__file__).parent / beside)
+    parser.add_argument("files", nargs="*", type=Path, default=beside(), metavar="FILE")
     parser.add_argument("--save", type=Path, metavar="FILE", help="keep the scene there")
     parser.add_argument("--render", type=Path, metavar="FILE", help="draw a picture of it")
     parser.add_argument("--frame", type=int, metavar="N", help="of this frame (default: the first)")
     parser.add_argument("--samples", type=int, default=64, metavar="N", help="for each pixel (default: 64)")
     parser.add_argument("--size", type=int, nargs=2, default=(1280, 720), metavar="PIXELS")
+    parser.add_argument("--motion-blur", action="store_true", help="blur what moves, by its velocity")
     parser.add_argument("--honey", action="store_true", help="the colour of honey instead of water")
     options = parser.parse_args(given if "--background" not in given else [])
-    if not options.usd.is_file():
-        parser.error(f"{options.usd}: there is no such file")
+    if not options.files:
+        parser.error(f"no files: there is neither NAME.usd nor NAME.0001.vdb beside {Path(__file__).name}")
+    for file in options.files:
+        if not file.is_file():
+            parser.error(f"{file}: there is no such file")
     return options
+
+
+def beside() -> list[Path]:
+    """The files that were exported together with this script."""
+    folder, name = Path(__file__).resolve().parent, Path(__file__).name.removesuffix(".blender.py")
+    return [*folder.glob(f"{name}.usd"), *sorted(folder.glob(f"{name}.[0-9]*.vdb"))[:1]]
+
+
+def import_stage(file) -> None:
+    bpy.ops.wm.usd_import(filepath=str(file), set_frame_range=True, import_materials=False)
+
+
+def import_volume(first) -> None:
+    """Smoke, if the files hold any, in all frames; y up as in the files becomes z up."""
+    name, number, _ = first.name.rsplit(".", 2)
+    files = sorted(first.parent.glob(f"{name}.{'[0-9]' * len(number)}.vdb"))
+    bpy.ops.object.volume_import(
+        filepath=str(first), directory=str(first.parent), files=[{"name": file.name} for file in files]
+    )
+    smoke = bpy.context.object
+    smoke.data.grids.load()
+    if "density" not in smoke.data.grids:
+        bpy.data.objects.remove(smoke)
+        return
+    smoke.name, smoke.rotation_euler = "smoke", (math.radians(90), 0, 0)
+    smoke.data.velocity_grid = "vel"
+    made = bpy.data.materials.new("smoke")
+    if not made.node_tree:
+        made.use_nodes = True
+    nodes = made.node_tree.nodes
+    nodes.remove(nodes["Principled BSDF"])
+    medium = nodes.new("ShaderNodeVolumePrincipled")
+    medium.inputs["Density"].default_value = 25.0  # per metre
+    made.node_tree.links.new(medium.outputs["Volume"], nodes["Material Output"].inputs["Volume"])
+    wear(smoke, made)
+    scene, numbers = bpy.context.scene, [int(file.name.rsplit(".", 2)[1]) for file in files]
+    scene.frame_start, scene.frame_end = numbers[0], numbers[-1]
+    # The file of frame n is that of number n; the sequence need not begin with the first.
+    smoke.data.frame_start, smoke.data.frame_offset = numbers[0], numbers[0] - 1
+    smoke.data.frame_duration = numbers[-1] - numbers[0] + 1
 
 
 def dress(colour) -> None:
@@ -92,8 +137,10 @@ def wear(thing, made) -> None:
 
 
 def bounds() -> tuple[Vector, Vector]:
-    """Lowest and highest corner of all meshes and points that are drawn."""
-    shown = [thing for thing in bpy.data.objects if thing.type in ("MESH", "POINTCLOUD") and not thing.hide_render]
+    """Lowest and highest corner of all meshes, points and smoke that are drawn."""
+    shown = [
+        thing for thing in bpy.data.objects if thing.type in ("MESH", "POINTCLOUD", "VOLUME") and not thing.hide_render
+    ]
     graph = bpy.context.evaluated_depsgraph_get()
     corners = [thing.matrix_world @ Vector(c) for thing in shown for c in thing.evaluated_get(graph).bound_box]
     return tuple(Vector(end(c[axis] for c in corners) for axis in range(3)) for end in (min, max))
@@ -142,7 +189,7 @@ def set_up_render(options) -> None:
     scene.cycles.use_denoising = False
     scene.cycles.transmission_bounces = 12
     scene.render.resolution_x, scene.render.resolution_y = options.size
-    scene.render.use_motion_blur = False
+    scene.render.use_motion_blur = options.motion_blur
     scene.view_settings.view_transform = "AgX"
 
 
