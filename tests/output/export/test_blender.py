@@ -81,7 +81,9 @@ def test_blender_shows_smoke_where_it_is(tmp_path):
         out.write(frame_of("smoke", number))
     script, blend, picture = (tmp_path / f"run.{end}" for end in ("blender.py", "blend", "png"))
     script.write_text(blender_script(24.0))
-    python(script, "--save", blend, "--render", picture, "--samples", 2, "--size", 64, 36)
+    python("-c", _AS_BLENDER, script, "--background", "--python", script)
+    python("-c", _AS_BLENDER, script, "--python", script, "--", "--save", blend)
+    python(script, "--render", picture, "--samples", 2, "--size", 64, 36)
     assert picture.read_bytes().startswith(b"\x89PNG")
     told = json.loads(python("-c", _SMOKE, blend).split("TOLD")[1])
     frame = frame_of("smoke")
@@ -97,6 +99,13 @@ def test_blender_shows_smoke_where_it_is(tmp_path):
     assert told["file"].endswith("run.0006.vdb")
 
 
+# What the program called blender does with its arguments.
+_AS_BLENDER = """
+import runpy, sys
+script = sys.argv[1]
+sys.argv = ["blender", *sys.argv[2:]]
+runpy.run_path(script, run_name="__main__")
+"""
 _SMOKE = """
 import bpy, json, mathutils, sys
 bpy.ops.wm.open_mainfile(filepath=sys.argv[1])

@@ -43,7 +43,9 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    given = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:]
+    # Blender's own arguments come first, and ours after --; Python has none of its own.
+    by_python = Path(sys.argv[0]).name == Path(__file__).name
+    given = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:] if by_python else []
     parser = argparse.ArgumentParser(prog=Path(__file__).name)
     parser.add_argument("files", nargs="*", type=Path, default=beside(), metavar="FILE")
     parser.add_argument("--save", type=Path, metavar="FILE", help="keep the scene there")
@@ -53,7 +55,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--size", type=int, nargs=2, default=(1280, 720), metavar="PIXELS")
     parser.add_argument("--motion-blur", action="store_true", help="blur what moves, by its velocity")
     parser.add_argument("--honey", action="store_true", help="the colour of honey instead of water")
-    options = parser.parse_args(given if "--background" not in given else [])
+    options = parser.parse_args(given)
     if not options.files:
         parser.error(f"no files: there is neither NAME.usd nor NAME.0001.vdb beside {Path(__file__).name}")
     for file in options.files:
