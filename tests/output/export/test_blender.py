@@ -101,10 +101,10 @@ def test_blender_shows_smoke_where_it_is(tmp_path):
 
 # What the program called blender does with its arguments.
 _AS_BLENDER = """
-import runpy, sys
+import sys
 script = sys.argv[1]
 sys.argv = ["blender", *sys.argv[2:]]
-runpy.run_path(script, run_name="__main__")
+exec(compile(open(script).read(), script, "exec"), {"__name__": "__main__", "__file__": script})
 """
 _SMOKE = """
 import bpy, json, mathutils, sys
