@@ -105,7 +105,7 @@ def import_volume(first) -> None:
 
 
 def dress(colour) -> None:
-    """Materials: what is called surface is a liquid; the particles are left out if there is a surface."""
+    """Materials: what is called surface is a liquid; where it or smoke is, particles are left out."""
     liquid = material("liquid", colour, roughness=0.02, transmission=1.0)
     surface = [thing for thing in meshes() if thing.name.startswith("surface")]
     for thing in surface:
@@ -114,7 +114,7 @@ def dress(colour) -> None:
         wear(thing, material(thing.name, SOLIDS[number % len(SOLIDS)], roughness=0.4, transmission=0.0))
     for thing in bpy.data.objects:
         if thing.type in ("POINTCLOUD", "MESH") and thing.name.startswith("particles"):
-            thing.hide_render = thing.hide_viewport = bool(surface)
+            thing.hide_render = thing.hide_viewport = bool(surface) or "smoke" in bpy.data.objects
 
 
 def meshes() -> list:
