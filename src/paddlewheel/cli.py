@@ -9,9 +9,10 @@ from pathlib import Path
 
 import paddlewheel
 from paddlewheel import benchmark, interrupt
-from paddlewheel.commands import bench, check, render, run
+from paddlewheel.commands import bench, check, export, render, run
 from paddlewheel.commands.terminal import complain, one_line
 from paddlewheel.kernel import threads
+from paddlewheel.output.export import FORMATS, WHAT
 from paddlewheel.output.picture import MissingExtraError
 from paddlewheel.run import SolveFailedError
 from paddlewheel.scene import SOLVERS
@@ -86,6 +87,10 @@ def _frames(text: str) -> tuple[int, int]:
     return span
 
 
+def _names(text: str) -> list[str]:
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip())) or [text]
+
+
 def _cells(text: str) -> list[int]:
     try:
         return [int(n) for n in text.split(",")]
@@ -104,7 +109,7 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(MISTAKE)
 
 
-_COMMANDS = ("run", "render", "gallery", "check", "first-step", "bench")
+_COMMANDS = ("run", "render", "export", "gallery", "check", "first-step", "bench")
 _BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "smoke", "viscosity", "startup")
 
 
@@ -125,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
   paddlewheel gallery                                    what scenes there are
   paddlewheel run dam-break --frames 48                  simulate one: two seconds of it
   paddlewheel render out/dam-break --sheet --video       draw what was simulated
+  paddlewheel export out/dam-break --format usd,vdb      files for Blender, Houdini, ParaView …
   paddlewheel run my_scene.py --dry-run                  your own, a file with scene(**parameters): what will it cost?
   paddlewheel check                                      does everything hold that the gallery claims?
   paddlewheel bench pressure                             how fast is this machine?
@@ -136,6 +142,7 @@ disk, so the first run of anything takes up to a minute longer.""",
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
     _add_run(commands)
     _add_render(commands)
+    _add_export(commands)
     listing = commands.add_parser("gallery", help="list the scenes that come with paddlewheel")
     listing.set_defaults(command=check.listing)
     _add_check(commands)
@@ -189,6 +196,41 @@ def _add_render(commands) -> None:
     parser.add_argument("--sheet", action="store_true", help=f"also NAME.sheet.png, {render.ON_SHEET} of them in one")
     parser.add_argument("--video", action="store_true", help="also NAME.mp4")
     parser.set_defaults(command=render.render)
+
+
+def _add_export(commands) -> None:
+    formats = "\n".join(f"  {name:6}{format.told}: {', '.join(format.holds)}" for name, format in FORMATS.items())
+    parts = "\n".join(f"  {name:11}{told}" for name, told in WHAT.items())
+    parser = commands.add_parser(
+        "export",
+        help="write the frames of a run as files for other programs",
+        description="Write the frames of a run as files for other programs: NAME.0001.usd and so on, in metres and\n"
+        f"metres per second, y up. Nothing is simulated again.\n\nformats, and what they hold:\n{formats}\n\n"
+        f"what there is:\n{parts}",
+        epilog="""examples:
+  paddlewheel export out/dam-break --format usd --blender    then: blender --python export/NAME.blender.py
+  paddlewheel export out/dam-break --format ply,vtk --frames 24-48 --out files
+  paddlewheel export out/dam-break --what surface --cells 96 --smooth 0.7     the surface anew, from particles
+  paddlewheel export out/plume --format vdb                           smoke: density, temperature, vel""",
+    )
+    parser.add_argument("cache", type=Path, metavar="DIR", help="the folder of a run")
+    parser.add_argument(
+        "--format", type=_names, default=["ply"], metavar="NAME,…", help=f"{', '.join(FORMATS)} (default: ply)"
+    )
+    parser.add_argument("--frames", type=_frames, metavar="LAST|FIRST-LAST", help="only these (default: all)")
+    parser.add_argument("--what", type=_names, metavar="NAME,…", help=f"{', '.join(WHAT)} (default: all there is)")
+    parser.add_argument(
+        "--cells", type=int, metavar="N",
+        help="cells along the longest side, on which the surface is made from particles (default: that of the run)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--smooth", type=float, default=0.0, metavar="CELLS", help="smooth the surface by so many cells (default: 0)"
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the files go (default: export in the folder)")
+    parser.add_argument(
+        "--blender", action="store_true", help="also NAME.blender.py, which builds a scene of usd and vdb"
+    )
+    parser.set_defaults(command=export.export)
 
 
 def _add_check(commands) -> None:

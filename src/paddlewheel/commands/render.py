@@ -13,7 +13,7 @@ from paddlewheel.output.render import draw_frame, require
 from paddlewheel.output.video import ffmpeg, write_video
 from paddlewheel.scene import Scene
 
-__all__ = ["draw", "render", "require"]
+__all__ = ["chosen", "draw", "render", "require"]
 
 ON_SHEET = 12  # pictures
 
@@ -21,20 +21,26 @@ ON_SHEET = 12  # pictures
 def render(options) -> int:
     """Draw the frames of a run."""
     cache = Cache.of(options.cache)
-    first, last = options.frames or (1, None)
-    frames = [n for n in cache.frames() if first <= n and (last is None or n <= last)]
-    if not frames:
-        there = cache.frames()
-        has = f"frames {there[0]} to {there[-1]}" if there else "no frames"
-        raise ValueError(f"{cache.folder}: no frame to draw there, it has {has}")
+    frames, holes = chosen(cache, options.frames, "draw")
     source, scene, changes = scenes.of_cache(cache)
-    for change in [*changes, *_holes(cache, frames, options.frames)]:
+    for change in [*changes, *holes]:
         complain(f"warning: {change}")
     require(scene)
     if options.video:
         ffmpeg()
     draw(cache, source, scene, frames, options.out or cache.folder, options.sheet, options.video)
     return 0
+
+
+def chosen(cache: Cache, wanted: tuple[int, int] | None, verb: str) -> tuple[list[int], list[str]]:
+    """The frames of a cache from the first to the last wanted, or all; and what the user should know of them."""
+    first, last = wanted or (1, None)
+    there = cache.frames()
+    frames = [n for n in there if first <= n and (last is None or n <= last)]
+    if not frames:
+        has = f"frames {there[0]} to {there[-1]}" if there else "no frames"
+        raise ValueError(f"{cache.folder}: no frame to {verb} there, it has {has}")
+    return frames, _holes(cache, frames, wanted)
 
 
 def _holes(cache: Cache, frames: list[int], wanted: tuple[int, int] | None) -> list[str]:
