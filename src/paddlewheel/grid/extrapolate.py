@@ -94,6 +94,7 @@ def _average_layer(u, layer, after, rows, n):
     for plane in prange(ni):
         i = np.int64(plane)
         i0, i1 = max(i - 1, 0), min(i + 1, ni - 1)  # at the sides the row itself, whose face is unknown
+        fresh = np.empty(nk, np.bool_)  # faces of a row to be filled
         for j in range(nj):
             j0, j1 = max(j - 1, 0), min(j + 1, nj - 1)
             after[i, j] = rows[i, j]
@@ -102,10 +103,26 @@ def _average_layer(u, layer, after, rows, n):
                 continue
             mark, value = layer[i, j], u[i, j]
             mark_i0, mark_i1, mark_j0, mark_j1 = layer[i0, j], layer[i1, j], layer[i, j0], layer[i, j1]
-            u_i0, u_i1, u_j0, u_j1 = u[i0, j], u[i1, j], u[i, j0], u[i, j1]
-            lacking = 0
+            for k in range(nk):  # without branches: most rows have nothing to fill
+                fresh[k] = (mark_i0[k] < n) | (mark_i1[k] < n) | (mark_j0[k] < n) | (mark_j1[k] < n)
+            next_fresh, next_mark = fresh[1:], mark[1:]
+            for k in range(nk - 1):
+                next_fresh[k] |= mark[k] < n
+            for k in range(nk - 1):
+                fresh[k] |= next_mark[k] < n
+            lacking = filled = 0
             for k in range(nk):
-                if mark[k] != _UNKNOWN:
+                fresh[k] &= mark[k] == _UNKNOWN
+                lacking += mark[k] == _UNKNOWN
+                filled += fresh[k]
+            if filled == lacking:
+                after[i, j] &= _SOME
+            if filled == 0:
+                continue
+            after[i, j] |= _SOME
+            u_i0, u_i1, u_j0, u_j1 = u[i0, j], u[i1, j], u[i, j0], u[i, j1]
+            for k in range(nk):
+                if not fresh[k]:
                     continue
                 k0, k1 = max(k - 1, 0), min(k + 1, nk - 1)
                 total, count = 0.0, 0
@@ -121,14 +138,8 @@ def _average_layer(u, layer, after, rows, n):
                     total, count = total + value[k0], count + 1
                 if mark[k1] < n:
                     total, count = total + value[k1], count + 1
-                if count > 0:
-                    value[k] = total / count
-                    mark[k] = n
-                    after[i, j] |= _SOME
-                else:
-                    lacking += 1
-            if lacking == 0:
-                after[i, j] &= _SOME
+                value[k] = total / count
+                mark[k] = n
 
 
 def constrain(velocity: Faces, boundary: Boundary, reached: Faces | None = None, deepest: float = np.inf) -> Faces:
@@ -172,9 +183,12 @@ def _constrain(out, velocity, phi, open, solid, reached, strides, lowest):
             ni, nj, nk = w.shape
             if int(a == 0) <= i < ni - (a == 0):
                 for j in range(int(a == 1), nj - (a == 1)):
-                    for k in range(int(a == 2), nk - (a == 2)):
+                    row, wanted, some = w[i, j], near[i, j], False
+                    for k in range(nk):
+                        some |= wanted[k] & (row[k] == 0.0)
+                    for k in range(int(a == 2), nk - (a == 2) if some else 0):
                         node = i * strides[0] + j * strides[1] + k * strides[2]
-                        if near[i, j, k] and w[i, j, k] == 0.0 and phi[node] >= lowest:
+                        if wanted[k] and row[k] == 0.0 and phi[node] >= lowest:
                             out[a][i, j, k] = _slipping(velocity, phi, solid, strides, a, i, j, k)
 
 
@@ -182,10 +196,11 @@ def _constrain(out, velocity, phi, open, solid, reached, strides, lowest):
 def _slipping(velocity, phi, solid, strides, a, i, j, k):
     """Component a, at its face (i, j, k), of the velocity with its normal part replaced by the solid's."""
     b, c = (a + 1) % 3, (a + 2) % 3
-    node = i * strides[0] + j * strides[1] + k * strides[2]
-    before = face_corners(phi, node - strides[a], strides[b], strides[c])
-    face = face_corners(phi, node, strides[b], strides[c])
-    after = face_corners(phi, node + strides[a], strides[b], strides[c])
+    node, to_a = np.uint64(i * strides[0] + j * strides[1] + k * strides[2]), np.uint64(strides[a])
+    to_b, to_c = np.uint64(strides[b]), np.uint64(strides[c])
+    before = face_corners(phi, node - to_a, to_b, to_c)
+    face = face_corners(phi, node, to_b, to_c)
+    after = face_corners(phi, node + to_a, to_b, to_c)
 
     # ∇φ per cell
     phi_before, phi_after = corner_mean(before), corner_mean(after)
@@ -211,8 +226,8 @@ def _mean_around(field, b, a, i, j, k):
     for side in range(2):
         for end in range(2):
             total += f[
-                i - side * (a == 0) + end * (b == 0),
-                j - side * (a == 1) + end * (b == 1),
-                k - side * (a == 2) + end * (b == 2),
+                np.uint64(i - side * (a == 0) + end * (b == 0)),
+                np.uint64(j - side * (a == 1) + end * (b == 1)),
+                np.uint64(k - side * (a == 2) + end * (b == 2)),
             ]
     return 0.25 * total

@@ -111,9 +111,11 @@ def _mark_beside(beside, known):
             below_j, above_j = known[i, max(j - 1, 0)], known[i, min(j + 1, nj - 1)]
             for k in range(nk):
                 out[k] = below_i[k] | above_i[k] | below_j[k] | above_j[k]
-            for k in range(1, nk):
-                out[k] |= here[k - 1]
-                out[k - 1] |= here[k]
+            before, after = out[1:], here[1:]
+            for k in range(nk - 1):
+                before[k] |= here[k]
+            for k in range(nk - 1):
+                out[k] |= after[k]
             for k in range(nk):
                 out[k] &= not here[k]
 

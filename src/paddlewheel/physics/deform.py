@@ -137,29 +137,24 @@ def _gradient(velocity, i, j, k, nx, ny, nz):
 
     From the faces across it, and from the means of the faces of its neighbours, of one side at the domain's sides.
     """
-    i0, i1, j0, j1, k0, k1 = (
-        max(i - 1, 0),
-        min(i + 1, nx - 1),
-        max(j - 1, 0),
-        min(j + 1, ny - 1),
-        max(k - 1, 0),
-        min(k + 1, nz - 1),
-    )
+    i0, i1, j0, j1 = max(i - 1, 0), min(i + 1, nx - 1), max(j - 1, 0), min(j + 1, ny - 1)
+    k0, k1 = max(k - 1, 0), min(k + 1, nz - 1)
     half = np.float32(0.5)
-    per_x, per_y, per_z = (
-        half / np.float32(max(i1 - i0, 1)),
-        half / np.float32(max(j1 - j0, 1)),
-        half / np.float32(max(k1 - k0, 1)),
-    )
+    per_x, per_y = half / np.float32(max(i1 - i0, 1)), half / np.float32(max(j1 - j0, 1))
+    per_z = half / np.float32(max(k1 - k0, 1))
+    one = np.uint64(1)
+    i, i0, i1 = np.uint64(i), np.uint64(i0), np.uint64(i1)
+    j, j0, j1 = np.uint64(j), np.uint64(j0), np.uint64(j1)
+    k, k0, k1 = np.uint64(k), np.uint64(k0), np.uint64(k1)
     u, v, w = velocity
     return (
-        u[i + 1, j, k] - u[i, j, k],
-        per_y * (u[i, j1, k] + u[i + 1, j1, k] - u[i, j0, k] - u[i + 1, j0, k]),
-        per_z * (u[i, j, k1] + u[i + 1, j, k1] - u[i, j, k0] - u[i + 1, j, k0]),
-        per_x * (v[i1, j, k] + v[i1, j + 1, k] - v[i0, j, k] - v[i0, j + 1, k]),
-        v[i, j + 1, k] - v[i, j, k],
-        per_z * (v[i, j, k1] + v[i, j + 1, k1] - v[i, j, k0] - v[i, j + 1, k0]),
-        per_x * (w[i1, j, k] + w[i1, j, k + 1] - w[i0, j, k] - w[i0, j, k + 1]),
-        per_y * (w[i, j1, k] + w[i, j1, k + 1] - w[i, j0, k] - w[i, j0, k + 1]),
-        w[i, j, k + 1] - w[i, j, k],
+        u[i + one, j, k] - u[i, j, k],
+        per_y * (u[i, j1, k] + u[i + one, j1, k] - u[i, j0, k] - u[i + one, j0, k]),
+        per_z * (u[i, j, k1] + u[i + one, j, k1] - u[i, j, k0] - u[i + one, j, k0]),
+        per_x * (v[i1, j, k] + v[i1, j + one, k] - v[i0, j, k] - v[i0, j + one, k]),
+        v[i, j + one, k] - v[i, j, k],
+        per_z * (v[i, j, k1] + v[i, j + one, k1] - v[i, j, k0] - v[i, j + one, k0]),
+        per_x * (w[i1, j, k] + w[i1, j, k + one] - w[i0, j, k] - w[i0, j, k + one]),
+        per_y * (w[i, j1, k] + w[i, j1, k + one] - w[i, j0, k] - w[i, j0, k + one]),
+        w[i, j, k + one] - w[i, j, k],
     )
