@@ -6,7 +6,7 @@ from paddlewheel.grid.extrapolate import extrapolate
 from paddlewheel.grid.window import Window
 from paddlewheel.physics.transfer import to_cells
 from paddlewheel.physics.viscosity import RigidBodies, Rubbed, viscous
-from paddlewheel.scene import Inflow, Liquid, Scene, labelled, viscosity_at
+from paddlewheel.scene import Inflow, Liquid, Scene, labelled, temperature_at, thinned, viscosity_at
 from paddlewheel.types import AXES, Boundary, Faces, Particles
 
 __all__ = ["Friction"]
@@ -26,15 +26,15 @@ class Friction:
         self.scene = scene
         given = [item.viscosity for _, item in labelled(scene.items, Liquid | Inflow)]
         given = [scene.viscosity] if scene.has_smoke else given
-        self.varies = any(map(callable, given)) or len(set(given)) > 1
+        self.varies = scene.thinning is not None or any(map(callable, given)) or len(set(given)) > 1
         self.same = None if self.varies or not given else float(given[0])
         self.acts = self.varies or bool(self.same)
 
     def carried(self, name: str, item: Liquid | Inflow, points: np.ndarray) -> np.ndarray | None:
-        """What particles of an item carry, (n, 2): their viscosity [Pa s], and nothing; None if they need not."""
+        """What particles of an item carry, (n, 2): viscosity [Pa s] and temperature [K]; None if they need not."""
         if not self.varies:
             return None
-        return np.stack([viscosity_at(name, item, points), np.zeros(len(points))], axis=1)
+        return np.stack([viscosity_at(name, item, points), temperature_at(name, item, points)], axis=1)
 
     def acted(
         self,
@@ -65,7 +65,13 @@ class Friction:
 
     def value(self, window: Window, particles: Particles, first: np.ndarray) -> float | np.ndarray:
         """The viscosity [Pa s], of all fluid or at the centres of a window with particles."""
-        return to_cells(window.grid, particles, first)[0] if self.varies else self.same
+        if not self.varies:
+            return self.same
+        if self.scene.thinning is not None:
+            viscosity, temperature = particles.carried.T
+            viscosity = viscosity * thinned(self.scene.thinning, temperature.astype(float))
+            particles = particles._replace(carried=np.stack([viscosity, temperature], axis=1).astype(np.float32))
+        return to_cells(window.grid, particles, first)[0]
 
     def _walls(self, window) -> dict[str, str]:
         """The sides of a window that are walls, and whether liquid slips along them."""

@@ -30,7 +30,7 @@ ADVECTION = {  # and the surface it goes with
     "semi-lagrangian": "markers",
     "maccormack": "markers",
 }
-OF_GAS = ("vorticity", "cooling", "dissipation", "viscosity")  # numbers of a scene that act on smoke only
+OF_GAS = ("vorticity", "dissipation", "viscosity")  # numbers of a scene that act on smoke only
 INTERPOLATION = ("staggered", "open-centroid")
 SURFACES = ("particles", "markers")
 MOTIONS = ("x", "y", "z", "rx", "ry", "rz")
@@ -141,17 +141,21 @@ class Solid:
 
     motion      f(t) -> Pose at time t [s]: where the shape's own coordinates are then; None is static
     separates   whether liquid may leave it, if the method has `wall_separation`; from a wet sponge it does not
+    temperature [K] above that of the surroundings, which it gives to liquid that conducts; None is one that insulates
     """
 
     shape: Shape
     motion: Callable[[float], Pose] | None = None
     separates: bool = True
+    temperature: float | None = None
 
     def __post_init__(self):
         _check_shape(self)
         if self.motion is not None and not callable(self.motion):
             raise ValueError(f"{_kind(self)}: motion={self.motion!r}, expected None or a function of time")
         argument.flag(_kind(self), "separates", self.separates)
+        if self.temperature is not None:
+            argument.number(_kind(self), "temperature", self.temperature)
 
     def pose(self, time: float, name: str | None = None) -> Pose:
         """The pose at a time [s] with its velocities; errors name the solid by `name`."""
@@ -239,17 +243,21 @@ class Liquid:
 
     velocity    [m/s], three numbers or f(points (n, 3)) -> (n, 3)
     viscosity   [Pa s], a number or f(points (n, 3)) -> (n,), at the start: then it goes with the liquid
+    temperature [K] above that of the surroundings, likewise; it makes the liquid thinner as Scene `thinning` says
     """
 
     shape: Shape
     velocity: tuple[float, float, float] | Callable = (0.0, 0.0, 0.0)
     viscosity: float | Callable = 0.0
+    temperature: float | Callable = 0.0
 
     def __post_init__(self):
         _check_shape(self)
         if not callable(self.velocity):
             object.__setattr__(self, "velocity", argument.vector(_kind(self), "velocity", self.velocity))
         _check_viscosity(self)
+        if not callable(self.temperature):
+            argument.number(_kind(self), "temperature", self.temperature)
 
 
 @dataclass(frozen=True)
@@ -258,17 +266,21 @@ class Inflow:
 
     velocity    [m/s], three numbers or f(points (n, 3)) -> (n, 3)
     viscosity   [Pa s] of what comes out, a number or f(points (n, 3)) -> (n,)
+    temperature [K] above that of the surroundings, likewise
     """
 
     shape: Shape
     velocity: tuple[float, float, float] | Callable
     viscosity: float | Callable = 0.0
+    temperature: float | Callable = 0.0
 
     def __post_init__(self):
         _check_shape(self)
         if not callable(self.velocity):
             object.__setattr__(self, "velocity", argument.vector(_kind(self), "velocity", self.velocity))
         _check_viscosity(self)
+        if not callable(self.temperature):
+            argument.number(_kind(self), "temperature", self.temperature)
 
 
 @dataclass(frozen=True)
@@ -352,9 +364,12 @@ class Scene:
                 solids, but not the sides of the box
     buoyancy    (α, β): smoke sinks with α [m/s²] × its density, and rises with β [m/s²] for each kelvin
     vorticity   ε [1/s] of the force that keeps small vortices of smoke turning (Fedkiw et al. 2001)
-    cooling     [1/s]: how fast smoke takes the temperature of the surroundings
+    cooling     [1/s]: how fast smoke or liquid takes the temperature of the surroundings
     dissipation [1/s]: how fast its density fades
     viscosity   of the gas [Pa s]; liquids have their own each
+    thinning    f(temperature (n,)) -> (n,): how many times as viscous liquid is when it is so warm [K]; None if that
+                does not matter. What melts is 1 when it is cold, and much less when it is warm
+    conduction  thermal diffusivity of the liquid [m²/s]
     """
 
     size: tuple[float, float, float]
@@ -371,6 +386,8 @@ class Scene:
     cooling: float = 0.0
     dissipation: float = 0.0
     viscosity: float = 0.0
+    thinning: Callable | None = None
+    conduction: float = 0.0
 
     def __post_init__(self):
         check_memory(self.grid)
@@ -394,6 +411,7 @@ class Scene:
         self._check_particles()
         self._check_fluid()
         self._check_friction()
+        self._check_heat()
 
     @cached_property
     def grid(self) -> Grid:
@@ -422,7 +440,7 @@ class Scene:
             object.__setattr__(self, "density", AIR if self.has_smoke else WATER)
         argument.positive("Scene", "density", self.density)
         object.__setattr__(self, "buoyancy", argument.pair("Scene", "buoyancy", self.buoyancy))
-        for name in OF_GAS:
+        for name in (*OF_GAS, "cooling", "conduction"):
             if argument.number("Scene", name, getattr(self, name)) < 0:
                 raise ValueError(f"Scene: {name}={getattr(self, name)!r}, expected at least 0")
         if not self.has_smoke:
@@ -459,6 +477,26 @@ class Scene:
                         f"{name}: Method viscosity={self.method.viscosity!r} does not drag bodies; expected "
                         "'variational', or one_way=True, or walls='free-slip'"
                     )
+
+    def _check_heat(self) -> None:
+        """Refuse temperatures of a liquid that would do nothing, and a function that cannot thin it."""
+        if self.thinning is not None:
+            if self.has_smoke:
+                raise ValueError("Scene: thinning acts on liquid only, and the scene has Smoke")
+            if not callable(self.thinning):
+                raise ValueError(f"Scene: thinning={self.thinning!r}, expected a function of the temperature, or None")
+            thinned(self.thinning, np.zeros(2))
+            return
+        if self.conduction or (self.cooling and not self.has_smoke):
+            name = "conduction" if self.conduction else "cooling"
+            raise ValueError(
+                f"Scene: {name}={getattr(self, name)!r} does nothing without `thinning`, which says what warmth does"
+            )
+        for name, item in labelled(self.items, Liquid | Inflow | Solid):
+            if item.temperature is not None and (callable(item.temperature) or item.temperature != 0):
+                raise ValueError(
+                    f"{name}: temperature does nothing without Scene `thinning`, which says what warmth does"
+                )
 
     @property
     def _dimensions(self) -> int:
@@ -531,6 +569,29 @@ def viscosity_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.nda
     values = argument.evaluated(name, "viscosity", item.viscosity, points, within=item.shape)
     _check_range(name, "viscosity", item.shape, points, values, MOST_VISCOUS)
     return values
+
+
+def temperature_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.ndarray:
+    """The temperature [K] that an item gives its liquid at points (n, 3), shape (n,); errors call it `name`."""
+    if not callable(item.temperature):
+        return np.full(len(points), float(item.temperature))
+    return argument.evaluated(name, "temperature", item.temperature, points, within=item.shape)
+
+
+def thinned(thinning: Callable, temperature: np.ndarray) -> np.ndarray:
+    """How many times as viscous liquid is at temperatures [K], (n,); a ValueError if that is not a number ≥ 0 each."""
+    factor = np.asarray(thinning(temperature), float)
+    if factor.shape != temperature.shape:
+        raise ValueError(
+            f"Scene: thinning gave shape {factor.shape} for {temperature.shape} temperatures, expected the same"
+        )
+    wrong = ~(np.isfinite(factor) & (factor >= 0))
+    if wrong.any():
+        at = np.argmax(wrong)
+        raise ValueError(
+            f"Scene: thinning at {temperature[at]:.6g} K is {factor[at]:.6g}, expected a number of at least 0"
+        )
+    return factor
 
 
 def checked_sides(owner: str, sides, grid: Grid) -> frozenset[str]:

@@ -8,6 +8,7 @@ from paddlewheel.fluid import Clock, Fluid, from_particles
 from paddlewheel.grid.extrapolate import extrapolate
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.grid.window import Window, window_around
+from paddlewheel.heat import Heat
 from paddlewheel.liquids import check_room, filled
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
@@ -45,6 +46,7 @@ class Stepper(Fluid):
         self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
         self._looked_at: tuple[Boundary, Window, Boundary, tuple[np.ndarray, float]] | None = None
         self._touching: tuple[np.ndarray, np.ndarray] | None = None
+        self.heat = Heat(scene)
 
     def check(self) -> None:
         """Refuse what cannot start."""
@@ -151,6 +153,11 @@ class Stepper(Fluid):
                 separating=self._separating(boundary),
             )  # fmt: skip
         clock.stop("pressure")
+
+        if self.heat.acts:
+            particles, conduction = self.heat.spread(window, particles, first, phi, boundary, now, dt)
+            solves += conduction
+            clock.stop("heat")
 
         rubbed = None
         if self.friction.acts:

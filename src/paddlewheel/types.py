@@ -177,8 +177,8 @@ class Particles(NamedTuple):
     position  (n, 3) float32 [m]
     velocity  (n, 3) float32 [m/s]
     affine    (n, 3, 3) float32 [1/s]: row a is the gradient of velocity component a (APIC); (0, 3, 3) where unused
-    carried   (n, 2) float32: density and temperature [K] of smoke, or the viscosity [Pa s] of liquid if that varies,
-              and zero; (0, 2) where unused
+    carried   (n, 2) float32: density and temperature [K] of smoke, or viscosity [Pa s] and temperature [K] of liquid
+              if the first varies; (0, 2) where unused
     """
 
     position: np.ndarray
