@@ -8,6 +8,7 @@ import pytest
 import paddlewheel.run
 from falling import Falling
 from paddlewheel.cli import main
+from paddlewheel.commands.export import check_there
 from paddlewheel.output.export import FORMATS, WHAT
 
 SCENE = """
@@ -147,3 +148,10 @@ def test_missing_frames_are_told(run, capsys):
     listed = (run / "export" / "tank.particles.pvd").read_text()
     assert [f"{n:04}" in listed for n in (1, 2, 3, 4)] == [True, False, True, True]
     assert np.isclose(float(listed.split('timestep="')[1].split('"')[0]), 1 / 24)
+
+
+def test_a_format_that_would_write_nothing_is_refused():
+    """Smoke that the grid carries, and no solids: PLY has nothing to hold."""
+    check_there("out", ["smoke", "velocity"], ["vdb", "vtk"], None)
+    with pytest.raises(ValueError, match=r"^out: ply holds nothing of this run, expected a format of vdb, vtk$"):
+        check_there("out", ["smoke", "velocity"], ["vdb", "ply"], None)

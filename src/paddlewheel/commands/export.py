@@ -25,8 +25,7 @@ def export(options) -> int:
         complain(f"warning: {warning}")
     wanted = {held for name in formats for held in FORMATS[name].holds} & set(what or WHAT)
     made = source.guarded(lambda: Frames(scene, wanted, options.cells, options.smooth))
-    if what:
-        _check_there(cache, made.available(cache.load(frames[0])), what)
+    check_there(cache.folder, made.available(cache.load(frames[0])), formats, what)
     folder = options.out or cache.folder / "export"
     folder.mkdir(parents=True, exist_ok=True)
     exporters = [FORMATS[name].exporter(folder, cache.name, float(scene.fps), scene.grid.size) for name in formats]
@@ -68,7 +67,12 @@ def _check(formats: list[str], what: list[str] | None) -> None:
             )
 
 
-def _check_there(cache: Cache, there: list[str], what: list[str]) -> None:
-    for wanted in what:
+def check_there(folder: Path, there: list[str], formats: list[str], what: list[str] | None) -> None:
+    """Refuse what is not in a run, and formats that hold nothing of what is."""
+    for wanted in what or ():
         if wanted not in there:
-            raise ValueError(f"{cache.folder}: what={wanted!r} is not in this run, expected some of {', '.join(there)}")
+            raise ValueError(f"{folder}: what={wanted!r} is not in this run, expected some of {', '.join(there)}")
+    for name in formats:
+        if not set(FORMATS[name].holds) & set(there):
+            able = [name for name, format in FORMATS.items() if set(format.holds) & set(there)]
+            raise ValueError(f"{folder}: {name} holds nothing of this run, expected a format of {', '.join(able)}")

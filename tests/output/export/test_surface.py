@@ -157,6 +157,11 @@ def test_a_plane_has_cross_sections_as_thick_as_the_slab():
     assert solid.is_watertight
     assert np.allclose(solid.bounds, [[0.5 - radius] * 2 + [0], [0.5 + radius] * 2 + [0.05]], atol=2e-3)
     assert solid.volume == pytest.approx(np.pi * radius**2 * 0.05, rel=0.02)
+    assert solid.area == pytest.approx(2 * np.pi * radius * (0.05 + radius), rel=0.01)
+    corners = vertices[faces]
+    flat = np.ptp(corners[:, :, 2], axis=1) == 0
+    upward = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])[:, 2]
+    assert (upward[flat] * (corners[flat, 0, 2] - 0.025) > 0).all()  # none is folded over, none is without area
 
 
 def test_bodies_are_where_they_are_and_turn():

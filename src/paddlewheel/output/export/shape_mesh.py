@@ -75,9 +75,9 @@ def _slab(shape, grid) -> tuple[np.ndarray, np.ndarray]:
     # The sides a hair's breadth apart from where there is nothing, so that they have sharp edges.
     layers = np.array([-_HAIR * h, 0, h, (1 + _HAIR) * h])
     vertices, faces = marching_cubes(np.concatenate([beyond, phi, phi, beyond], axis=2), [*lines[:2], layers])
-    across = np.array([1, 1, 0])
-    middle = _onto(shape, vertices * across + [0, 0, 0.5 * h], step, range(2))
-    return middle * across + np.clip(vertices, 0, h) * [0, 0, 1], faces
+    outline = np.isin(vertices[:, 2], (0, h))  # all others are on the flat sides
+    vertices[outline, :2] = _onto(shape, vertices[outline] * [1, 1, 0] + [0, 0, 0.5 * h], step, range(2))[:, :2]
+    return np.clip(vertices, (-np.inf, -np.inf, 0), (np.inf, np.inf, h)), faces
 
 
 def _line(low, high, step) -> np.ndarray:
