@@ -21,11 +21,13 @@ caption = (
 LIMITS = common.LIMITS | {
     "sway at 200 Pa s / thickness": 0.2,
     "thickness / sway at 1000 Pa s": 2.0,
-    "sway at 1000 Pa s / at 5000 Pa s": 0.6,
+    "sway at 1000 Pa s / at 5000 Pa s": 0.7,
+    "fold at 1000 Pa s / at 5000 Pa s": 0.6,
+    "thickness / fold at 1000 Pa s": 0.4,
     "viscosity iterations, most": 40,
 }
 
-FRAMES, MEASURED = 72, 30  # what a check simulates, and how many of the last of it are measured
+FRAMES, MEASURED = 96, 54  # what a check simulates, and how many of the last of it are measured
 VISCOSITIES = (200.0, 1000.0, 5000.0)  # [Pa s]
 SIZE = (1.0, 1.5)  # [m]
 THICKNESS, SPEED, NOZZLE = 0.1, 1.0, 1.35  # of the sheet [m], [m/s], and where it comes from [m]
@@ -55,8 +57,11 @@ def scene(
 
 
 def check(simulation: Simulation) -> dict[str, float]:
-    """What must hold of any scene, of this one; and how far sheets of three viscosities sway."""
-    watch, found, most = common.Watch(simulation), {}, 0
+    """What must hold of any scene, of this one; how far sheets of three viscosities sway, and how long their folds are.
+
+    A fold is what comes down while the sheet sways to and fro once.
+    """
+    watch, found, folds, most = common.Watch(simulation), {}, {}, 0
     cells = simulation.scene.grid.shape[1]
     own = simulation.scene.items[0].viscosity
     for viscosity in VISCOSITIES:
@@ -67,6 +72,7 @@ def check(simulation: Simulation) -> dict[str, float]:
             places.append(place(frame.state))
             most = max(most, *(solve.iterations for solve in frame.report.solves if solve.name == "viscosity"))
         found[viscosity] = float(np.ptp(places[-MEASURED:]))
+        folds[viscosity] = SPEED * period(places[-MEASURED:]) / simulation.scene.fps
     if own not in VISCOSITIES:
         list(watch.run(FRAMES))
     low, middle, high = (found[v] for v in VISCOSITIES)
@@ -74,6 +80,8 @@ def check(simulation: Simulation) -> dict[str, float]:
         "sway at 200 Pa s / thickness": low / THICKNESS,
         "thickness / sway at 1000 Pa s": THICKNESS / middle,
         "sway at 1000 Pa s / at 5000 Pa s": middle / high,
+        "fold at 1000 Pa s / at 5000 Pa s": folds[VISCOSITIES[1]] / folds[VISCOSITIES[2]],
+        "thickness / fold at 1000 Pa s": THICKNESS / folds[VISCOSITIES[1]],
         "viscosity iterations, most": float(most),
     }
 
@@ -83,3 +91,11 @@ def place(state) -> float:
     position = state.particles.position
     there = np.abs(position[:, 1] - SEEN) < 0.02
     return float(position[there, 0].mean()) if there.any() else np.nan
+
+
+def period(places) -> float:
+    """Frames in which a place goes to and fro once, from where it passes its mean; not a number if it hardly does."""
+    x = np.array(places) - np.mean(places)
+    (before,) = np.nonzero(np.diff(np.sign(x)))
+    passes = before + x[before] / (x[before] - x[before + 1])
+    return float(2 * (passes[-1] - passes[0]) / (len(passes) - 1)) if len(passes) > 1 else np.nan
