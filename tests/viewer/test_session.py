@@ -121,7 +121,7 @@ def test_it_plays_no_faster_than_time(serve):
 def test_a_mistake_pauses_and_is_told(serve):
     session = serve(Session(scene()))
     session.order(session.play)
-    session.order(session.change, lambda now: changes.with_method(now, advection="apic"))
+    session.want("advection", lambda now: changes.with_method(now, advection="apic"))
     assert until(lambda: "other gradients" in latest(session).note)
     assert not latest(session).playing
     assert "⚠ change: the scene has other gradients" in table(latest(session))
@@ -146,7 +146,7 @@ def test_a_step_that_fails_pauses_and_can_be_reset(serve, monkeypatch):
 
 def test_a_change_is_felt_and_outlives_a_reset(serve):
     session = serve(Session(scene()))
-    session.order(session.change, lambda now: changes.with_gravity(now, 0.0, now))
+    session.want("gravity", lambda now: changes.with_gravity(now, 0.0, now))
     for _ in range(3):
         session.order(session.step)
     assert shows(session, 3)
@@ -154,6 +154,19 @@ def test_a_change_is_felt_and_outlives_a_reset(serve):
     session.order(session.reset)
     assert shows(session, 0)
     assert latest(session).scene.gravity == (0.0, 0.0, 0.0)
+
+
+def test_of_many_wishes_the_last_counts_and_all_are_one_change(serve, monkeypatch):
+    session, changed = Session(scene()), []
+    monkeypatch.setattr(session.simulation, "change", changed.append)
+    for n in range(50):
+        session.want("gravity", lambda now, n=n: changes.with_gravity(now, n, now))
+        session.want("density", lambda now, n=n: changes.with_density(now, 0, 100.0 + n))
+    serve(session)
+    assert until(lambda: changed and not session._orders)
+    (new,) = changed
+    assert new.gravity == (0.0, -49.0, 0.0)
+    assert new.items[1].density == 149.0
 
 
 def test_a_body_is_led_and_thrown(serve):

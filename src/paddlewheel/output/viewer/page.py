@@ -147,8 +147,12 @@ class Page:
             self._density = gui.add_slider(
                 "Density [kg/m³]", min=least, max=most, step=least, initial_value=bodies[0][1].density
             )
-            change = self._changing(lambda now, value: changes.with_density(now, self._picked, value))
-            self._density.on_update(lambda event: change(event) if event.client is not None else None)
+            self._density.on_update(self._weighed)
+
+    def _weighed(self, event) -> None:
+        if event.client is not None:  # by a hand, and not because another body was picked
+            body, density = self._picked, event.target.value
+            self.driver.want(f"density of {body}", lambda now: changes.with_density(now, body, density))
 
     def _add_liquid(self) -> None:
         gui, scene, friction = self.server.gui, self.scene, Friction(self.scene)
@@ -168,7 +172,7 @@ class Page:
 
         def change(event) -> None:
             value = event.target.value
-            self.driver.order(self.driver.change, lambda now: make(now, value))
+            self.driver.want(event.target.label, lambda now: make(now, value))
 
         return change
 

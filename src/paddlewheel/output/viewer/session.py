@@ -171,6 +171,7 @@ class Session(Driver):
         self._number, self._report, self._trail = 0, None, Trail()
         self._target: Sequence[float] | None = None
         self.held: int | None = None
+        self._wishes: dict[str, Callable[[Scene], Scene]] = {}
 
     def advance(self) -> None:
         if self._target is not None:
@@ -186,10 +187,20 @@ class Session(Driver):
         self.simulation = self._call(lambda: Simulation(self.simulation.scene))
         self._number, self._report = 0, None
 
-    def change(self, changed: Callable[[Scene], Scene]) -> None:
-        """Go on in another scene, made of the one now."""
-        self.simulation.change(changed(self.simulation.scene))
-        self._note = ""
+    def want(self, what: str, changed: Callable[[Scene], Scene]) -> None:
+        """Order another scene, made of the one there is then. Of several wishes for the same thing the last counts:
+        a slider has them faster than a simulation can change."""
+        self._wishes[what] = changed
+        self.order(self._change)
+
+    def _change(self) -> None:
+        wishes, self._wishes = self._wishes, {}
+        scene = self.simulation.scene
+        for changed in wishes.values():
+            scene = changed(scene)
+        if wishes:
+            self.simulation.change(scene)
+            self._note = ""
 
     def grab(self, body: int, arm) -> None:
         """Take hold of a body at a point of it, from its centre of mass as drawn [m]: it may have moved on."""
