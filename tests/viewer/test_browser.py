@@ -73,6 +73,8 @@ def opened(browser, viewer):
     assert until(lambda: server.get_clients())
     client = next(iter(server.get_clients().values()))
     assert until(lambda: client.camera.image_width > 0 and picture(browser).std() > 5)
+    for close in browser.find_elements("css selector", ".mantine-Notification-closeButton"):
+        close.click()  # it says that it draws in software
     return client
 
 

@@ -174,9 +174,9 @@ def test_a_body_is_led_and_thrown(serve):
     session = serve(Session(scene()))
     session.order(session.grab, 0, (0.0, 0.0, 0.0))
     for n in range(1, 7):
-        session.order(session.drag, (0.5 + 0.6 * n / 24, 0.7, 0.5 * H))
+        session.order(session.drag, 0, (0.5 + 0.6 * n / 24, 0.7, 0.5 * H))
         session.order(session.step)
-    session.order(session.release)
+    session.order(session.release, 0)
     assert shows(session, 6)
     assert until(lambda: session.held is None)
     np.testing.assert_allclose(session.simulation.state.bodies[0].velocity, (0.6, 0, 0), atol=1e-6)
@@ -191,19 +191,36 @@ def test_who_holds_still_lets_fall(serve):
     session.order(session.grab, 0, (0.0, 0.0, 0.0))
     for _ in range(8):
         session.order(session.step)
-    session.order(session.release)
-    session.order(session.release)  # a second time does nothing
-    session.order(session.drag, (0, 0, 0))
+    session.order(session.release, 0)
+    session.order(session.release, 0)  # a second time does nothing
+    session.order(session.drag, 0, (0, 0, 0))
     session.order(session.step)
     assert shows(session, 9)
     assert latest(session).note == ""
     assert abs(latest(session).bodies[0].velocity[0]) < 1e-6
 
 
+def test_of_two_hands_the_last_holds(serve):
+    """The first one's mouse still moves in its tab, and moves nothing."""
+    other = pw.RigidBody(pw.Cylinder((0.15, 0.8, -1), (0.15, 0.8, 2), 0.1), 500.0)
+    both = pw.Scene((1, 1, H), (N, N, 1), items=[*scene().items, other])
+    session = serve(Session(both))
+    session.order(session.grab, 0, (0.0, 0.0, 0.0))
+    session.order(session.grab, 1, (0.0, 0.0, 0.0))
+    session.order(session.drag, 0, (0.9, 0.9, 0))
+    session.order(session.release, 0)
+    for _ in range(6):
+        session.order(session.step)
+    assert shows(session, 6)
+    assert session.held == 1
+    np.testing.assert_allclose(latest(session).bodies[1].position[:2], (0.15, 0.8), atol=0.1 * H)
+    assert latest(session).bodies[0].position[0] == pytest.approx(0.5, abs=0.1 * H)
+
+
 def test_a_reset_lets_go(serve):
     session = serve(Session(scene()))
     session.order(session.grab, 0, (0.0, 0.0, 0.0))
-    session.order(session.drag, (0.9, 0.9, 0))
+    session.order(session.drag, 0, (0.9, 0.9, 0))
     session.order(session.reset)
     session.order(session.step)
     assert shows(session, 1)

@@ -15,6 +15,7 @@ import contextlib
 import errno
 import hmac
 import ipaddress
+import socket
 import threading
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -22,6 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 LONGEST = 16_384  # bytes of the head of a request
 PATIENCE = 10.0  # s for it to arrive
 CHUNK = 1 << 16
+AHEAD = 1 << 18  # bytes that the system may keep for a tab that does not take them: a few frames
 HERE = "127.0.0.1"
 
 
@@ -96,8 +98,9 @@ class Gate:
 
     @property
     def url(self) -> str:
-        """The link for the browser."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        """The link for the browser; of all addresses of this machine, its name."""
+        host = socket.gethostname() if self.host in ("0.0.0.0", "::", "") else self.host
+        host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self.port}/" + (f"?token={self.token}" if self.token else "")
 
     def close(self) -> None:
@@ -146,7 +149,12 @@ class Gate:
 
     async def _pass_on(self, head, request, reader, writer) -> None:
         """Of a web socket both directions; else only the answer, so that no second request slips through."""
-        inner_reader, inner_writer = await asyncio.open_connection(HERE, self._inner)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, AHEAD)
+        inner = socket.socket()
+        inner.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, AHEAD)
+        inner.setblocking(False)
+        await self._loop.sock_connect(inner, (HERE, self._inner))
+        inner_reader, inner_writer = await asyncio.open_connection(sock=inner)
         try:
             inner_writer.write(head)
             await inner_writer.drain()

@@ -191,9 +191,9 @@ class Page:
                 seen = Pose(tuple(node.position), tuple(node.wxyz))
                 session.order(session.grab, number, seen.to_body(np.array([event.start_position]))[0])
             if event.phase != "end":
-                session.order(session.drag, event.end_position)
+                session.order(session.drag, number, event.end_position)
             else:
-                session.order(session.release)
+                session.order(session.release, number)
 
     def _pick(self, number) -> None:
         self._picked = number

@@ -210,14 +210,14 @@ class Session(Driver):
         self.simulation.grab(body, point)
         self.held, self._target, self._trail = body, point, Trail()
 
-    def drag(self, target) -> None:
-        """Lead what is held to a place [m]."""
-        if self.held is not None:
+    def drag(self, body: int, target) -> None:
+        """Lead a body to a place [m], if it is the one that is held: another tab may have taken another since."""
+        if self.held == body:
             self._target = target
 
-    def release(self) -> None:
-        """Let go of what is held: it flies on with the hand's velocity."""
-        if self.held is not None:
+    def release(self, body: int) -> None:
+        """Let go of a body, if it is held: it flies on with the hand's velocity."""
+        if self.held == body:
             velocity = self._trail.velocity(self.simulation.time)
             self._let_go(None if velocity is None else tuple(velocity))
 

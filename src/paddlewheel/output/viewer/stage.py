@@ -12,6 +12,7 @@ from paddlewheel.solids.mass import mass_of
 WATER, HONEY, STONE, LINE = (38, 132, 205), (201, 138, 27), (205, 199, 190), (120, 132, 148)
 BODIES = ((232, 150, 46), (112, 78, 150), (196, 62, 62), (64, 140, 96), (214, 188, 60), (60, 110, 160))
 COLD, GREY, HOT = np.array([110, 140, 190]), np.array([120, 120, 124]), np.array([214, 110, 50])
+SKY = np.array([198, 211, 226])
 CLEAR = 0.55
 
 
@@ -83,12 +84,15 @@ class Stage:
 
     def _set_up(self, scene) -> None:
         server, size = self._server, scene.grid.size
-        view = Camera.at(size)
+        middle = 0.5 * np.array(size)
+        away = np.linalg.norm(Camera.at(size).position - middle)
+        eye = np.add(middle, (0, 0, away)) if scene.grid.is_2d else Camera.at(size).position
         server.scene.set_up_direction("+y")
         server.scene.world_axes.visible = False
-        server.initial_camera.position = tuple(view.position)
-        server.initial_camera.look_at = tuple(0.5 * s for s in size)
+        server.initial_camera.position = tuple(eye)
+        server.initial_camera.look_at = tuple(middle)
         server.initial_camera.fov = np.radians(ANGLE * 1.15)
+        server.scene.set_background_image(_sky(), format="png")
         server.scene.configure_default_lights(enabled=False, cast_shadow=False)
         sun = np.array([0.5, 1.0, 0.8]) * 3 * max(size)
         server.scene.add_light_hemisphere(
@@ -127,6 +131,12 @@ class Stage:
         return self._server.scene.add_mesh_simple(
             name, mesh.vertices, mesh.faces, color=colour, flat_shading=mesh.sharp, side="double"
         )
+
+
+def _sky() -> np.ndarray:
+    """What is behind everything: from blue-grey at the top to white, (256, 1, 3) uint8."""
+    part = np.linspace(0, 1, 256)[:, None, None]
+    return (SKY + part * (255 - SKY)).astype(np.uint8)
 
 
 def _scales(scene) -> tuple[float, float]:
