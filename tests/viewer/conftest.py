@@ -12,7 +12,8 @@ class Viewer:
         from paddlewheel.output.viewer.page import Page
 
         self.driver = driver
-        self.page = Page(driver, scene, "Paddlewheel")
+        self.said = []
+        self.page = Page(driver, scene, "Paddlewheel", say=self.said.append)
         self.gate = Gate("127.0.0.1", 0, self.page.port, token)
         self._thread = threading.Thread(target=driver.serve, daemon=True)
         self._thread.start()

@@ -70,10 +70,13 @@ def test_two_tabs_see_the_same_and_one_that_dies_does_not_matter(viewer):
         two.socket.shutdown(socket.SHUT_RDWR)  # as if its process was killed: without a word
         two.socket.close()
         assert until(lambda: len(server.get_clients()) == 1)
+        assert until(lambda: shown.said[-1] == "a tab was closed, 1 still open")
+        assert shown.said[-2] == "2 tabs are open: what is done in one, all show"
         number = shown.driver.latest.after(0, 0)[1].number
         assert until(lambda: shown.driver.latest.after(0, 0)[1].number > number + 5)
         assert one.recv(timeout=30)
     assert until(lambda: not server.get_clients())
+    assert until(lambda: shown.said[-1] == "a tab was closed, none is open, and it goes on; Ctrl-C ends it")
     number = shown.driver.latest.after(0, 0)[1].number
     assert until(lambda: shown.driver.latest.after(0, 0)[1].number > number + 5)  # it goes on alone
     with tab(shown) as three:

@@ -20,7 +20,7 @@ def view(options) -> int:
     require()
     driver, scene, name = _driver(options)
     driver.playing, driver.hurry = not options.paused, options.fast
-    page = Page(driver, scene, f"{name} – Paddlewheel")
+    page = Page(driver, scene, f"{name} – Paddlewheel", say=complain)
     try:
         gate = _gate(options, page.port)
         try:

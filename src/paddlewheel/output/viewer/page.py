@@ -5,6 +5,7 @@ import io
 import math
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -34,9 +35,12 @@ def require():
 
 
 class Page:
-    """What the browser shows of a driver, and what it may ask of it. All tabs see and move the same."""
+    """What the browser shows of a driver, and what it may ask of it. All tabs see and move the same.
 
-    def __init__(self, driver: Driver, scene: Scene, title: str):
+    say  takes a line of text when a tab comes or goes
+    """
+
+    def __init__(self, driver: Driver, scene: Scene, title: str, say: Callable[[str], None] = lambda line: None):
         viser = require()
         with contextlib.redirect_stdout(io.StringIO()):  # it would print an address that is not the one to open
             self.server = viser.ViserServer(host="127.0.0.1", port=0, label=title, verbose=False)
@@ -56,7 +60,9 @@ class Page:
             for number in range(len(self.stage.bodies)):
                 self._add_hand(number)
         self._open = True
-        self.server.on_client_connect(lambda client: driver.order(lambda: None))  # which sends what is there
+        self._say = say
+        self.server.on_client_connect(self._come)
+        self.server.on_client_disconnect(self._gone)
         self._thread = threading.Thread(target=self._send, name="page", daemon=True)
         self._thread.start()
 
@@ -69,6 +75,16 @@ class Page:
         self._thread.join()
         with contextlib.redirect_stdout(io.StringIO()):
             self.server.stop()
+
+    def _come(self, client) -> None:
+        count = len(self.server.get_clients())
+        self._say("a tab was opened" if count == 1 else f"{count} tabs are open: what is done in one, all show")
+        self.driver.order(lambda: None)  # sends what is there
+
+    def _gone(self, client) -> None:
+        count = len(self.server.get_clients())
+        left = f"{count} still open" if count else "none is open, and it goes on; Ctrl-C ends it"
+        self._say(f"a tab was closed, {left}")
 
     def _send(self) -> None:
         """Send the latest snapshot, over and over; those in between are not missed by anyone."""
