@@ -171,9 +171,37 @@ def test_a_timeline_of_a_run(browser, viewer, tmp_path):
     for frame in Simulation(scene).run(8):
         cache.write(frame.number, frame.state, frame.report)
     playback = Playback(cache, scene)
-    shown = viewer(playback, scene)
+    shown = viewer(playback, scene, token="let-me-in")
     opened(browser, shown)
+    assert "token" not in browser.current_url  # it is in a cookie now
     first = picture(browser)
     playback.order(playback.seek, 7)
     assert until(lambda: np.abs(picture(browser) - first)[160:].max() > 30)
     picture(browser, "5-timeline")
+
+
+def test_two_tabs_and_one_is_closed(browser, viewer):
+    scene = stir_by_hand.scene(cells=10)
+    session = Session(scene)
+    session.playing = True
+    shown = viewer(session, scene)
+    opened(browser, shown)
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    browser.get(shown.gate.url)
+    assert until(lambda: len(shown.page.server.get_clients()) == 2, 30), shown.said
+    press(browser, "Pause")
+    assert until(lambda: not session.playing)
+    browser.close()
+    assert until(lambda: shown.said[-1] == "a tab was closed, 1 still open")
+    browser.switch_to.window(first)
+    press(browser, "Play")  # the first tab has seen that the other paused it
+    assert until(lambda: session.playing)
+
+
+def test_without_the_token_there_is_no_page(browser, viewer):
+    scene = stir_by_hand.scene(cells=10)
+    shown = viewer(Session(scene), scene, token="let-me-in")
+    browser.get(shown.gate.url.partition("?")[0])
+    assert "open the link that `paddlewheel view` printed" in browser.page_source
+    assert not shown.page.server.get_clients()

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+import paddlewheel.output.viewer.gate
 from paddlewheel.output.viewer.gate import Gate, Request, is_loopback, verdict
 
 TOKEN = "correct-horse"
@@ -134,6 +135,13 @@ def test_nonsense_is_refused(gate, inner, said):
         connection.sendall(said)
         assert b"400 Bad Request" in connection.recv(1000)
     assert inner.heard == []
+
+
+def test_who_says_nothing_is_told_nothing(gate, monkeypatch):
+    """A browser opens connections ahead: it would take what it hears as the answer to what it asks later."""
+    monkeypatch.setattr(paddlewheel.output.viewer.gate, "PATIENCE", 0.1)
+    with socket.create_connection(("127.0.0.1", gate().port), timeout=20) as connection:
+        assert connection.recv(1000) == b""
 
 
 def test_a_port_in_use_is_named(gate, inner):

@@ -140,9 +140,11 @@ class Gate:
                 await _answer(writer, "303 See Other", "", cookie, "Location: /")
             else:
                 await self._pass_on(head, request, reader, writer)
-        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, ValueError):
+        except (asyncio.LimitOverrunError, ValueError):
             await _answer(writer, "400 Bad Request", "this is not a request for a page")
-        except (OSError, asyncio.CancelledError):  # a tab that was closed, or the gate
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            # A tab that was closed, or the gate; or nothing came, and then nothing is said: browsers open connections
+            # ahead, and would take it as the answer to what they ask later.
             pass
         finally:
             writer.close()
