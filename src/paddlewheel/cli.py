@@ -9,7 +9,7 @@ from pathlib import Path
 
 import paddlewheel
 from paddlewheel import benchmark, interrupt
-from paddlewheel.commands import bench, check, export, render, run
+from paddlewheel.commands import bench, check, export, render, run, view
 from paddlewheel.commands.terminal import complain, one_line
 from paddlewheel.kernel import threads
 from paddlewheel.output.export import FORMATS, WHAT
@@ -91,6 +91,12 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip())) or [text]
 
 
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from 0 to 65535")
+    return int(text)
+
+
 def _cells(text: str) -> list[int]:
     try:
         return [int(n) for n in text.split(",")]
@@ -109,7 +115,7 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(MISTAKE)
 
 
-_COMMANDS = ("run", "render", "export", "gallery", "check", "first-step", "bench")
+_COMMANDS = ("run", "view", "render", "export", "gallery", "check", "first-step", "bench")
 _BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "smoke", "viscosity", "startup")
 
 
@@ -129,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="""examples:
   paddlewheel gallery                                    what scenes there are
   paddlewheel run dam-break --frames 48                  simulate one: two seconds of it
+  paddlewheel view stir-by-hand                          the same live in the browser: drag bodies with the mouse
   paddlewheel render out/dam-break --sheet --video       draw what was simulated
   paddlewheel export out/dam-break --format usd,vdb      files for Blender, Houdini, ParaView …
   paddlewheel run my_scene.py --dry-run                  your own, a file with scene(**parameters): what will it cost?
@@ -141,6 +148,7 @@ disk, so the first run of anything takes up to a minute longer.""",
     parser.add_argument("--version", action="version", version=f"paddlewheel {paddlewheel.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
     _add_run(commands)
+    _add_view(commands)
     _add_render(commands)
     _add_export(commands)
     listing = commands.add_parser("gallery", help="list the scenes that come with paddlewheel")
@@ -178,6 +186,37 @@ def _add_run(commands) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what it will cost: cells, memory, disk, time")
     parser.add_argument("--render", action="store_true", help="then draw every frame, and a contact sheet")
     parser.set_defaults(command=run.run)
+
+
+def _add_view(commands) -> None:
+    parser = commands.add_parser(
+        "view",
+        help="show a scene or a run live in the browser",
+        description="Simulate a scene as you look on, or play the frames of a run, in the browser. Play, pause, step\n"
+        "and reset; change gravity, viscosity, the density of a body, and the method while it runs. Drag with the\n"
+        "left mouse button: a body to move it and, letting go, throw it; anything else to look from another\n"
+        "side. The wheel goes nearer, the right button moves aside. Nobody but this machine can open the page,\n"
+        "unless --host says so; then the link has a token without which nobody else can either.",
+        epilog="""examples:
+  paddlewheel view stir-by-hand                          two bodies in a tank: throw them
+  paddlewheel view my_scene.py --cells 24 --set level=0.4 --paused
+  paddlewheel view out/dam-break                         play a run, with a timeline, also while it still runs
+  paddlewheel view stir-by-hand --host 192.168.1.20      for others in the network of that address, who get the link""",
+    )
+    parser.add_argument(
+        "scene",
+        metavar="SCENE|DIR",
+        help="a name of the gallery, a Python file with scene(**parameters), or a run's folder",
+    )
+    _add_parameters(parser)
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)")
+    parser.add_argument(
+        "--port", type=_port, default=8080, metavar="N", help="0 takes a free one (default: %(default)d)"
+    )
+    parser.add_argument("--paused", action="store_true", help="begin with a pause")
+    parser.add_argument("--fast", action="store_true", help="as many frames as it can, not only those of real time")
+    parser.add_argument("--open", action="store_true", help="open it in the default browser")
+    parser.set_defaults(command=view.view)
 
 
 def _add_render(commands) -> None:

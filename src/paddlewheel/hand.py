@@ -88,6 +88,12 @@ class Hands:
         self._own = None
         return body
 
+    def holding_on(self, other: "Hands") -> None:
+        """Hold what the hand of who looks on holds in the same scene, with other densities."""
+        if other._own is not None:
+            held = other._own
+            self._own = self._hold(held.body, held.point, held.target, held.velocity)
+
     def at(self, time: float, dt: float) -> list[Hold]:
         """What is held in a step that ends at a time [s], if the next one lasts as long."""
         found = [] if self._own is None else [self._own]

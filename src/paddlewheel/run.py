@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.friction import Friction
 from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene, Smoke
 from paddlewheel.smoke import SmokeStepper
 from paddlewheel.solids import argument
@@ -85,6 +86,17 @@ class Simulation:
             _check_state(self.state)
             yield Frame(number, self.time, self.state, report)
 
+    def change(self, scene: Scene) -> None:
+        """Go on from the state there is in another scene: of other gravity, density, viscosity, method or solids.
+
+        What is held stays held. The cells, the fluid, what carries it, and the shapes of the bodies must be the same.
+        """
+        _check_items(scene)
+        _check_change(self.scene, scene)
+        stepper = _stepper(scene)
+        stepper.hands.holding_on(self._stepper.hands)
+        self.scene, self._stepper = scene, stepper
+
     def grab(self, body: int | RigidBody, point: Sequence[float]) -> None:
         """Take hold of a body at a point of it [m], and keep it there until `drag` or `release`.
 
@@ -134,6 +146,27 @@ def _stepper(scene: Scene) -> Stepper | SmokeStepper:
 def _check_items(scene: Scene) -> None:
     if not any(isinstance(item, Liquid | Smoke | Inflow) for item in scene.items):
         raise ValueError("the scene has no Liquid, no Smoke and no Inflow: there is nothing to simulate")
+
+
+def _check_change(old: Scene, new: Scene) -> None:
+    """Refuse a scene that cannot go on from the states of another."""
+    for what, of in _STATES.items():
+        if of(old) != of(new):
+            raise ValueError(f"change: the scene has other {what}: {of(new)!r}, expected {of(old)!r}")
+    shapes, others = ([item.shape for item in scene.items if isinstance(item, RigidBody)] for scene in (old, new))
+    if len(shapes) != len(others) or any(a is not b for a, b in zip(shapes, others, strict=True)):
+        raise ValueError(f"change: the scene has other bodies, of {others!r}, expected those of {shapes!r}")
+
+
+# What decides which arrays a state has, and how large they are.
+_STATES = {
+    "cells": lambda scene: scene.grid,
+    "fluid": lambda scene: "smoke" if scene.has_smoke else "liquid",
+    "carriers": lambda scene: scene.method.surface,
+    "gradients on particles": lambda scene: scene.method.advection == "apic",
+    "viscosity on particles": lambda scene: Friction(scene).varies,
+    "particles in a cell": lambda scene: scene.particles_per_axis,
+}
 
 
 def _joined(reports: list[StepReport]) -> StepReport:
