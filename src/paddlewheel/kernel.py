@@ -141,7 +141,8 @@ def _keep_memory() -> None:
     """Let the C library keep freed memory for the next step instead of giving it back to the system.
 
     A step allocates what the step before freed, and faults on fresh pages took up to a fifth of a pressure solve. To
-    keep 64 MB at the end of the heap is enough: with all of it 4 million particles took 50 MB more, and as long.
+    keep 64 MB at the end of the heap is enough: with all of it 4 million particles took 50 MB more, and as long;
+    8 million 30 MB more, and 4 % less time.
     Only glibc knows how; MALLOC_TRIM_THRESHOLD_ in the environment overrules.
     """
     if not sys.platform.startswith("linux") or "MALLOC_TRIM_THRESHOLD_" in os.environ:
