@@ -5,7 +5,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel import Box, Cylinder, HalfSpace, Liquid, Method, Pose, RigidBody, Scene, Simulation, Solid, Sphere
+from paddlewheel import (
+    Box,
+    Cylinder,
+    HalfSpace,
+    Liquid,
+    Method,
+    Pose,
+    RigidBody,
+    Scene,
+    Simulation,
+    Smoke,
+    Solid,
+    Sphere,
+)
 
 EVERYWHERE = Box((-1e3, -1e3, -1e3), (1e3, 1e3, 1e3))
 
@@ -165,9 +178,9 @@ def couette_flow(cells: int, inner: float, outer: float, steps: int = 12) -> Flo
     return Flow(float(np.abs(wrong).max()), float(np.sqrt(np.mean(wrong**2))))
 
 
-def cavity(cells: int, reynolds: float, seconds: float, advection: str = "flip") -> Simulation:
-    """A unit square of liquid under a lid that goes by at 1 m/s, after a time from rest, in steps of a cell each."""
-    h = 1 / cells
+def cavity(cells: int, reynolds: float, seconds: float, advection: str = "flip", gas: bool = False) -> Simulation:
+    """A unit square of fluid under a lid that goes by at 1 m/s, after a time from rest, in steps of a cell each."""
+    h, room = 1 / cells, Box((0, 0, -1), (1, 1, 1))
     lid = Solid(Box((-1, 1, -1), (2, 2, 2)), lambda t: Pose(velocity=(1, 0, 0), angular_velocity=(0, 0, 0)))
     scene = Scene(
         size=(1, 1 + 2 * h, h),
@@ -175,8 +188,9 @@ def cavity(cells: int, reynolds: float, seconds: float, advection: str = "flip")
         gravity=(0, 0, 0),
         density=1.0,
         walls="no-slip",
+        viscosity=1 / reynolds if gas else 0.0,
         method=Method(advection=advection, tolerance=1e-5),
-        items=[Liquid(Box((0, 0, -1), (1, 1, 1)), viscosity=1 / reynolds), lid],
+        items=[Smoke(room) if gas else Liquid(room, viscosity=1 / reynolds), lid],
     )
     simulation = Simulation(scene)
     for _ in range(round(seconds / h)):
