@@ -6,7 +6,6 @@ import numpy as np
 
 from paddlewheel.grid.window import Window
 from paddlewheel.physics.heat import conducted
-from paddlewheel.physics.transfer import to_cells
 from paddlewheel.scene import Scene, Solid, labelled
 from paddlewheel.types import Boundary, Particles, SolveInfo
 
@@ -32,18 +31,22 @@ class Heat:
     ) -> tuple[Particles, list[SolveInfo]]:
         """Sorted particles after heat was conducted and lost for dt [s], until a time [s]; and the solves of that."""
         scene, grid, infos = self.scene, window.grid, []
-        warmth = particles.carried[:, 1].copy()
+        warmth = particles.carried[:, 1].astype(np.float64)
         if scene.conduction:
-            before = to_cells(grid, particles, first)[1]
+            kappa, count = scene.conduction * dt / grid.h**2, np.diff(first)
+            sums = np.diff(np.concatenate([[0.0], np.cumsum(warmth)])[first])
+            before = sums / np.maximum(count, 1)
             after, info = conducted(
-                before, phi < 0, boundary.open, scene.conduction * dt / grid.h**2,
+                before.reshape(grid.shape), (phi < 0) & (count > 0).reshape(grid.shape), boundary.open, kappa,
                 self._distances(grid, time), scene.method.tolerance,
             )  # fmt: skip
-            # a particle takes the change where it is, and keeps what it has beside the others in its cell
-            warmth += np.repeat((after - before).reshape(-1), np.diff(first)).astype(np.float32)
+            # what particles of a cell differ by goes as the shortest wave on the grid does
+            kept = 1 / (1 + 4 * kappa * (2 if grid.is_2d else 3))
+            warmth = np.repeat(after.reshape(-1), count) + kept * (warmth - np.repeat(before, count))
             infos.append(info)
-        warmth *= np.float32(math.exp(-scene.cooling * dt))
-        return particles._replace(carried=np.stack([particles.carried[:, 0], warmth], axis=1)), infos
+        warmth *= math.exp(-scene.cooling * dt)
+        carried = np.stack([particles.carried[:, 0], warmth.astype(np.float32)], axis=1)
+        return particles._replace(carried=carried), infos
 
     def _distances(self, grid, time) -> list[tuple[np.ndarray, float]]:
         """Distance [cells] at centres from each solid that has a temperature, and that."""

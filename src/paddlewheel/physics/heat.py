@@ -35,12 +35,15 @@ def conducted(
 ) -> tuple[np.ndarray, SolveInfo]:
     """The temperature [K] of the cells that are `liquid`, bool, after conduction, and how the solve went.
 
-    kappa is κ; solids are those with a temperature: their distance [cells] at centres, and that.
+    kappa is κ; solids are those with a temperature: their distance [cells] at centres, and that. Cells whose centre is
+    in one of them have it.
     """
     unknown, solids = liquid.copy(), list(solids)
-    for distance, _ in solids:
+    temperature = temperature.astype(np.float64)
+    for distance, value in solids:
         unknown &= distance > 0
-    extra, rhs = unknown.astype(np.float64), np.where(unknown, temperature, 0.0).astype(np.float64)
+        temperature[liquid & (distance <= 0)] = value  # what liquid there is beside the solid
+    extra, rhs = unknown.astype(np.float64), np.where(unknown, temperature, 0.0)
     coupling = Faces(*(np.zeros(w.shape, np.float32) for w in open))
     for axis in range(3):
         lower, upper, inner = _sides(axis)
@@ -55,7 +58,7 @@ def conducted(
                 extra[near] += tie
                 rhs[near] += tie * value
     field, info = Prepared(System(coupling, extra, rhs, unknown)).solve(
-        tolerance=tolerance, start=temperature.astype(np.float64), name="heat"
+        tolerance=tolerance, start=temperature, name="heat"
     )
     return np.where(unknown, field, temperature), info
 
