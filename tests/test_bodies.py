@@ -350,7 +350,7 @@ def test_a_plate_thinner_than_a_cell_does_not_stop_a_run():
         assert np.linalg.eigvalsh(masses[0][[0, 1, 5]][:, [0, 1, 5]]).min() > 0.0
 
 
-@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian"])
+@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian", "maccormack"])
 def test_a_body_gives_of_its_momentum_once(advection):
     """A cylinder that starts to move in still liquid has ρs/(ρs + ρ) of its velocity left, and keeps it."""
     ball = pw.RigidBody(pw.Cylinder((0.5, 0.5, -1), (0.5, 0.5, 2), 0.1), 3000.0, velocity=(1, 0, 0))
@@ -361,7 +361,7 @@ def test_a_body_gives_of_its_momentum_once(advection):
         simulation.step(1e-5)
 
 
-@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian"])
+@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian", "maccormack"])
 def test_nothing_kicks_a_light_disc_that_rises(advection):
     """No air opens beside it, and no more than its weight and the water's push act on it."""
     disc = pw.Cylinder((0.5, 0.15, -1), (0.5, 0.15, 2), 0.07)

@@ -81,7 +81,7 @@ def test_a_dam_breaks_as_it_did_in_1952():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cfl", [1.0, 3.0, 5.0])
-@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian"])
+@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian", "maccormack"])
 def test_and_on_a_fine_grid(advection, cfl):
     error = compared(40, advection=advection, cfl=cfl)
     assert error["floor"] < 0.15

@@ -33,7 +33,7 @@ def test_frequency():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian"])
+@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian", "maccormack"])
 def test_frequency_on_a_fine_grid(advection):
     error, lost = measured(sloshing.FRAMES, advection=advection)
     assert abs(error) < 0.01
@@ -42,7 +42,7 @@ def test_frequency_on_a_fine_grid(advection):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("amplitude", [0.02, 0.12])
-@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian"])
+@pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian", "maccormack"])
 def test_a_minute_of_sloshing_keeps_the_volume(advection, amplitude):
     """Within 1 %, and without a trend: a line through it rises or falls by less than 0.5 % in the minute."""
     simulation = Simulation(sloshing.scene(amplitude=amplitude, advection=advection))
