@@ -53,6 +53,13 @@ class Layout(NamedTuple):
         """A vector: one value per face, by component."""
         return np.zeros((3, self.size), dtype)
 
+    def among(self, where: np.ndarray) -> "Layout":
+        """The same with only the rows in which any place is `where`, (size,) bool."""
+        before = np.append(0, np.cumsum(where))
+        start, reds = self.rows[:, START], self.colours[0][-1]
+        wanted = before[start + self.rows[:, LAST]] > before[start + self.rows[:, FIRST]]
+        return _of_rows(self.rows[wanted], int(np.count_nonzero(wanted[:reds])), self.shape, self.size)
+
 
 class Strain(NamedTuple):
     """The matrix.
@@ -143,8 +150,12 @@ def _layout(spans, shape, size) -> Layout:
     rows[:, START] = (i + 1) * room + ((j + 1) * 2 + parity) * half
     rows[:, FIRST], rows[:, LAST], rows[:, I], rows[:, J] = first, last, i, j
     rows[:, PLAIN], rows[:, PARITY] = plain, parity
-    reds = int(np.count_nonzero((i + j + parity) & 1 == 0))
-    work = np.append(0, np.cumsum(last - first))
+    return _of_rows(rows, int(np.count_nonzero((i + j + parity) & 1 == 0)), shape, size)
+
+
+def _of_rows(rows, reds: int, shape, size) -> Layout:
+    """The layout of rows of which so many, the first, are of one colour."""
+    work = np.append(0, np.cumsum(rows[:, LAST] - rows[:, FIRST]))
     return Layout(
         rows,
         _shared(work, 0, len(rows)),

@@ -12,7 +12,9 @@ takes 39 iterations at w = 100, with it 8). What is tied to known components is
 not blurred: liquid near a wall is not held by it.
 
 Gauss–Seidel goes through the components and their red and black faces, on the
-way up in reverse order, so that the cycle is symmetric.
+way up in reverse order, so that the cycle is symmetric. On the finest level rows
+with faces at the surface, which may hang on little, are gone through more often: a
+sheet six cells thick takes 17 to 42 iterations, and without 50 to 65.
 """
 
 import numpy as np
@@ -22,6 +24,8 @@ from paddlewheel.solve.packed import FIRST, LAST, PLAIN, START, I, J
 from paddlewheel.solve.strain import PARITY, Strain, hops, pitch, place, product_row, strain
 
 SMOOTHING = 3
+AT_THE_SURFACE = 3  # sweeps more, on the finest level
+FULL = 0.99  # of a face's mass: one with less is at the surface
 DENSE = 700  # a level with no more unknowns is solved directly
 
 
@@ -44,6 +48,7 @@ class StrainMultigrid:
         for level in self.levels:
             self._vectors.append(tuple(level.layout.zeros(np.float32) for _ in range(3)))
         self._direct = _Direct(self.levels[-1])
+        self._edge = finest.layout.among(((finest.inverse > 0) & (finest.mass < FULL)).any(axis=0))
 
     def __call__(self, z: np.ndarray, r: np.ndarray) -> None:
         self._cycle(0, z, r)
@@ -56,9 +61,11 @@ class StrainMultigrid:
         layout, below = level.layout, self.levels[depth + 1].layout
         residual = self._vectors[depth][2]
         coarse_x, coarse_b, _ = self._vectors[depth + 1]
-        matrix = (b, level.inverse, *level.coefficients, layout.rows, layout.colours, layout.shape, SMOOTHING)
+        matrix = b, level.inverse, *level.coefficients
         x[:] = 0.0
-        _smooth(x, *matrix, False)
+        if depth == 0:
+            _smooth(x, *matrix, self._edge.rows, self._edge.colours, layout.shape, AT_THE_SURFACE, False)
+        _smooth(x, *matrix, layout.rows, layout.colours, layout.shape, SMOOTHING, False)
         _residual(
             residual, x, b, level.mass, level.inverse, *level.coefficients, layout.rows, layout.blocks, layout.shape
         )
@@ -67,7 +74,9 @@ class StrainMultigrid:
         )
         self._cycle(depth + 1, coarse_x, coarse_b)
         _prolong(x, coarse_x, level.inverse, layout.rows, layout.blocks, layout.shape, below.shape)
-        _smooth(x, *matrix, True)
+        _smooth(x, *matrix, layout.rows, layout.colours, layout.shape, SMOOTHING, True)
+        if depth == 0:
+            _smooth(x, *matrix, self._edge.rows, self._edge.colours, layout.shape, AT_THE_SURFACE, True)
 
 
 class _Direct:
