@@ -203,5 +203,5 @@ def test_without_the_token_there_is_no_page(browser, viewer):
     scene = stir_by_hand.scene(cells=10)
     shown = viewer(Session(scene), scene, token="let-me-in")
     browser.get(shown.gate.url.partition("?")[0])
-    assert "open the link that `paddlewheel view` printed" in browser.page_source
+    assert until(lambda: "open the link that `paddlewheel view` printed" in browser.page_source)
     assert not shown.page.server.get_clients()
