@@ -201,6 +201,12 @@ BAD = {
     "liquid and smoke": (dict(items=[Liquid(SMOKE.shape), SMOKE]), "not for gas"),
     "separation": (dict(method=Method(wall_separation=True)), "wall_separation"),
     "negative cooling": (dict(cooling=-1.0), "cooling=-1.0"),
+    "viscosity below zero": (dict(items=[SMOKE], viscosity=-1.0), "Scene: viscosity=-1.0, expected at least 0"),
+    "viscosity beyond single precision": (dict(items=[SMOKE], viscosity=1e31), r"expected at most 1e\+30"),
+    "viscosity of the gas without smoke": (
+        dict(items=[Liquid(SMOKE.shape)], viscosity=2.0),
+        "viscosity=2.0 acts on smoke only",
+    ),
     "vorticity without smoke": (dict(items=[Liquid(SMOKE.shape)], vorticity=2.0), "vorticity=2.0 acts on smoke only"),
     "function below zero": (
         dict(items=[Smoke(Box((0, 0, 0), (1, 1, 1)), density=lambda points: -points[:, 1])]),

@@ -158,7 +158,9 @@ def test_an_address_that_is_not_ours_is_named(inner):
 def test_a_closed_gate_frees_its_port(inner):
     first = Gate("127.0.0.1", 0, inner.port, None)
     first.close()
-    Gate("127.0.0.1", first.port, inner.port, None).close()
+    second = Gate("127.0.0.1", first.port, inner.port, None)
+    second.close()
+    assert second.port == first.port
 
 
 @pytest.mark.parametrize(
