@@ -41,7 +41,7 @@ def scene(cells: int = 24, viscosity: float = VISCOSITY) -> Scene:
         size=(WIDTH, up * h, WIDTH),
         cells=(cells, up, cells),
         walls="no-slip",
-        method=Method(advection="apic", cfl=2.0, tolerance=1e-5),
+        method=Method(advection="apic", cfl=4.0, tolerance=1e-5),
         items=[Liquid(leaning, viscosity=viscosity)],
     )
 
