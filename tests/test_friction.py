@@ -98,6 +98,19 @@ def left_on_slope(walls) -> float:
     return float((simulation.state.particles.position.mean(axis=0) - start) @ down)
 
 
+@pytest.mark.parametrize("thick", [1.0, 30.0])
+def test_one_number_is_the_function_that_is_it_everywhere(thick):
+    """Also beside a slope, in whose cells there are no particles to carry it."""
+    slope = pw.Solid(pw.HalfSpace((0.5, 0.45, 0), (0.5, np.cos(np.pi / 6), 0)))
+    ends = []
+    for viscosity in (thick, lambda points: np.full(len(points), thick)):
+        lump = pw.Liquid(pw.Sphere((0.25, 0.68, 0.5 * H), 0.12), viscosity=viscosity)
+        simulation = pw.Simulation(dataclasses.replace(honey(), walls="no-slip", items=[slope, lump]))
+        list(simulation.run(8))
+        ends.append(simulation.state.particles.position.mean(axis=0))
+    assert np.abs(ends[1] - ends[0]).max() < 1e-4
+
+
 def test_walls_hold_or_let_slip():
     held, slipped, usual = (left_on_slope(walls) for walls in ("no-slip", "free-slip", None))
     assert usual == pytest.approx(held, abs=0.01)  # solids hold by themselves

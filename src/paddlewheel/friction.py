@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paddlewheel.grid.extrapolate import extrapolate
+from paddlewheel.grid.extrapolate import continued, extrapolate
 from paddlewheel.grid.window import Window
 from paddlewheel.physics.transfer import to_cells
 from paddlewheel.physics.viscosity import RigidBodies, Rubbed, viscous
@@ -64,14 +64,19 @@ class Friction:
         )  # fmt: skip
 
     def value(self, window: Window, particles: Particles, first: np.ndarray) -> float | np.ndarray:
-        """The viscosity [Pa s], of all fluid or at the centres of a window with particles."""
+        """The viscosity [Pa s], of all fluid or at the centres of a window with particles and around them.
+
+        Liquid that a solid holds has a part in strains that reach into it: there it is as viscous as before.
+        """
         if not self.varies:
             return self.same
         if self.scene.thinning is not None:
             viscosity, temperature = particles.carried.T
             viscosity = viscosity * thinned(self.scene.thinning, temperature.astype(float))
             particles = particles._replace(carried=np.stack([viscosity, temperature], axis=1).astype(np.float32))
-        return to_cells(window.grid, particles, first)[0]
+        found = to_cells(window.grid, particles, first)[0]
+        some = np.diff(first).reshape(found.shape) > 0
+        return continued(found, some | (found > 0), REACH)[0]
 
     def _walls(self, window) -> dict[str, str]:
         """The sides of a window that are walls, and whether liquid slips along them."""

@@ -7,7 +7,7 @@ from paddlewheel.grid.stencil import as_faces
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Boundary, Faces
 
-__all__ = ["constrain", "extrapolate", "lonely"]
+__all__ = ["constrain", "continued", "extrapolate", "lonely"]
 
 _UNKNOWN = 255
 _SOME, _LACK = 1, 2  # a row has known faces; has unknown ones
@@ -28,17 +28,19 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> tuple[Faces, Face
         raise ValueError(
             f"velocity has {velocity.x.shape} faces along x, known {known.x.shape}: expected the same grid"
         )
-    result, reached = [], []
-    for before, k in zip(velocity, known, strict=True):
-        u, layer = np.empty_like(before), np.empty(before.shape, np.uint8)
-        rows, after = np.empty(u.shape[:2], np.uint8), np.empty(u.shape[:2], np.uint8)
-        _first_layer(u, layer, rows, before, k)
-        for n in range(1, layers + 1):
-            _average_layer(u, layer, after, rows, n)
-            rows, after = after, rows
-        result.append(u)
-        reached.append(layer != _UNKNOWN)
-    return Faces(*result), Faces(*reached)
+    pairs = [continued(u, k, layers) for u, k in zip(velocity, known, strict=True)]
+    return Faces(*(u for u, _ in pairs)), Faces(*(k for _, k in pairs))
+
+
+def continued(field: np.ndarray, known: np.ndarray, layers: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same of one field, float32."""
+    u, layer = np.empty_like(field), np.empty(field.shape, np.uint8)
+    rows, after = np.empty(u.shape[:2], np.uint8), np.empty(u.shape[:2], np.uint8)
+    _first_layer(u, layer, rows, field, known)
+    for n in range(1, layers + 1):
+        _average_layer(u, layer, after, rows, n)
+        rows, after = after, rows
+    return u, layer != _UNKNOWN
 
 
 def lonely(known: Faces, among: Faces) -> Faces:
