@@ -787,18 +787,6 @@ def test_help_teaches_by_example(capsys):
         assert "examples:\n  paddlewheel " in capsys.readouterr().out
 
 
-def test_the_example_of_the_readme_works(request, capsys):
-    readme = (request.config.rootpath / "README.md").read_text()
-    example = readme.split("```python")[1].split("```")[0]
-    for what, small in {"cells=48": "cells=16", "frames=24": "frames=2"}.items():
-        assert what in example
-        example = example.replace(what, small)
-    exec(example, {})
-    first, second = (line.split() for line in capsys.readouterr().out.splitlines()[:2])
-    assert [first[0], second[0]] == ["1", "2"]
-    assert float(second[1]) == pytest.approx(0.37, rel=0.05)  # [m³]
-
-
 def test_the_module_is_the_command():
     done = subprocess.run([sys.executable, "-m", "paddlewheel", "--version"], capture_output=True, text=True)
     assert done.stdout.split()[0] == "paddlewheel"
