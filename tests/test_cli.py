@@ -362,7 +362,7 @@ def same(a, b):
 
 def reference(frames):
     scene = gallery.SCENES["dam-break"].scene(cells=8)
-    return {f.number: f.state.copy() for f in Simulation(scene).run(frames)}
+    return {f.number: f.state.copy() for f in Simulation(scene, ids=True).run(frames)}
 
 
 RUN = ["run", "dam-break", "--cells", "8", "--out", "cache"]
@@ -740,7 +740,7 @@ def smoky(advection="flip", cells=16, **smoke):
 @pytest.mark.parametrize("advection", ADVECTION)
 def test_smoke_is_estimated_as_it_is(advection, tmp_path):
     scene = smoky(advection, rate=math.inf)
-    state = Simulation(scene).state
+    state = Simulation(scene, ids=True).state
     particles, (markers, more) = particle_count(scene), marker_count(scene)
     assert particles == pytest.approx(len(state.particles.position), rel=0.02)
     assert markers == more == len(state.markers)
