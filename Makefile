@@ -7,13 +7,14 @@ INSTALLED := $(VENV)/installed
 DEMO := out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint check bench figures clean
+.PHONY: help install demo test lint check bench docs figures clean
 
 help:
 	@echo "make demo     a dam breaks around a pillar; leaves frames, pictures and a film in $(DEMO)"
 	@echo "make test     lint, format, import directions and the tests (minutes)"
 	@echo "make check    make test, the slow tests and every check of the gallery"
 	@echo "make bench    time pressure solves, steps of liquids, bodies and smoke, and the first use; leaves figures in out/bench"
+	@echo "make docs     build the site of README.md, docs/ and docstrings; leaves it in out/site"
 	@echo "make figures  draw again the pictures of README.md and docs/"
 	@echo "make install  only make .venv and install the package into it"
 	@echo "make clean    remove .venv and everything that was made"
@@ -52,6 +53,10 @@ bench: $(INSTALLED)
 	$(BIN)/paddlewheel bench walls --json out/bench/walls.json
 	$(BIN)/paddlewheel bench smoke --json out/bench/smoke.json
 	$(BIN)/paddlewheel bench startup
+
+docs: $(INSTALLED)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "out/site/index.html"
 
 figures: $(INSTALLED)
 	$(BIN)/paddlewheel first-step still-water --out docs/figures

@@ -69,7 +69,7 @@ class Falling:
 
 def equal(a: State, b: State) -> bool:
     """Whether two states are the same to the last bit."""
-    flat = [[s.time, s.steps, *s.velocity, s.pressure, s.phi, *s.particles, *s.shift] for s in (a, b)]
+    flat = [[s.time, s.steps, s.numbered, *s.velocity, s.pressure, s.phi, *s.particles, *s.shift] for s in (a, b)]
     return all(np.array_equal(x, y) for x, y in zip(*flat, strict=True))
 
 

@@ -33,10 +33,15 @@ class Simulation:
     """A scene in motion, from its start or from a state that was saved.
 
     progress    wraps the numbers of the frames that `run` goes through, to show how far it is
+    ids         whether particles have an id, `state.particles.id`, that each of them keeps; those of a state go on
     """
 
     def __init__(
-        self, scene: Scene, state: State | None = None, progress: Callable[[Iterable[int]], Iterable[int]] = iter
+        self,
+        scene: Scene,
+        state: State | None = None,
+        progress: Callable[[Iterable[int]], Iterable[int]] = iter,
+        ids: bool = False,
     ):
         _check_items(scene)
         if state is not None and not isinstance(state, State):
@@ -47,6 +52,8 @@ class Simulation:
         self._stepper = _stepper(scene)
         self._progress = progress
         self.state = self._stepper.start() if state is None else state
+        if ids and self.state.numbered is None:
+            self.state.number(0)
 
     @property
     def time(self) -> float:
@@ -63,8 +70,11 @@ class Simulation:
         if dt is None:
             dt = min(self._stepper.limit(self.state), 1 / self.scene.fps)
         dt = argument.positive("step", "dt", dt)
+        numbered = self.state.numbered
         state, report = self._stepper.step(self.state, dt)
         _check_report(report, state)
+        if numbered is not None:
+            state.number(numbered)
         self.state = state
         return report
 

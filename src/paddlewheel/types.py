@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 AXES = "xyz"
+NEW = -1  # id of a particle that has none yet
 SIDES = ("-x", "+x", "-y", "+y", "-z", "+z")
 
 BYTES_PER_CELL = 256  # a step needs for each cell of the grid, liquid or not: measured 176–190 at 128³–192³
@@ -179,12 +180,14 @@ class Particles(NamedTuple):
     affine    (n, 3, 3) float32 [1/s]: row a is the gradient of velocity component a (APIC); (0, 3, 3) where unused
     carried   (n, 2) float32: density and temperature [K] of smoke, or viscosity [Pa s] and temperature [K] of liquid
               if the first varies; (0, 2) where unused
+    id        (n,) int32: a number that a particle keeps, NEW until it has one; (0,) where unused
     """
 
     position: np.ndarray
     velocity: np.ndarray
     affine: np.ndarray
     carried: np.ndarray
+    id: np.ndarray
 
     @classmethod
     def at(
@@ -195,7 +198,7 @@ class Particles(NamedTuple):
         velocity = np.ascontiguousarray(np.broadcast_to(velocity, position.shape), np.float32)
         affine = np.zeros((len(position) if affine else 0, 3, 3), np.float32)
         carried = np.ascontiguousarray(np.empty((0, 2)) if carried is None else carried, np.float32)
-        return cls(position, velocity, affine, carried)
+        return cls(position, velocity, affine, carried, np.empty(0, np.int32))
 
     def take(self, which: np.ndarray) -> "Particles":
         """Those of a boolean mask or of an array of indices."""
@@ -203,8 +206,11 @@ class Particles(NamedTuple):
         return Particles(position[which], velocity[which], *(part[which] if len(part) else part for part in unused))
 
     def joined(self, other: "Particles") -> "Particles":
-        """These and then the others."""
-        return Particles(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+        """These and then the others; NEW are those without an id, if the rest has one."""
+        *pairs, ids = zip(self, other, strict=True)
+        if len(self.id) or len(other.id):
+            ids = (p.id if len(p.id) else np.full(len(p.position), NEW, np.int32) for p in (self, other))
+        return Particles(*(np.concatenate(pair) for pair in pairs), np.concatenate(tuple(ids)))
 
 
 class Body(NamedTuple):
@@ -241,6 +247,7 @@ class State:
     markers    (n, 3) float32 [m]: points that go with smoke, to be seen; None without
     ahead      [m/s] on faces, float32: half of what forces and pressure did to smoke's velocity in the last step; what
                is carried, by particles too, is ahead of the flow by that. None without smoke
+    numbered   how many particles have got an id so far; None if they get none
     """
 
     time: float
@@ -257,6 +264,7 @@ class State:
     temperature: np.ndarray | None = None
     markers: np.ndarray | None = None
     ahead: Faces | None = None
+    numbered: int | None = None
 
     def copy(self) -> "State":
         """A state that shares no array with this one."""
@@ -265,7 +273,21 @@ class State:
         optional = {name: np.copy(array) for name, array in self._optional().items()}
         if self.ahead is not None:
             optional["ahead"] = Faces(*map(np.copy, self.ahead))
+        optional["numbered"] = self.numbered
         return State(self.time, self.steps, *(self._mapped(np.copy)), bodies, contacts, **optional)
+
+    def number(self, given: int) -> None:
+        """Give the particles that have no id the next ones, after so many that were given before."""
+        n, ids = len(self.particles.position), self.particles.id
+        if len(ids) != n:
+            ids = np.full(n, NEW, np.int32)
+        new = ids < 0
+        count = int(np.count_nonzero(new))
+        if given + count >= 2**31:
+            raise ValueError(f"{given + count} particles were made since the start: expected fewer than {2**31}")
+        if count:
+            ids[new] = np.arange(given, given + count, dtype=np.int32)
+        self.particles, self.numbered = self.particles._replace(id=ids), given + count
 
     def release(self) -> tuple[Faces, np.ndarray, Particles, Faces]:
         """Velocity, pressure, particles and shift, which the state forgets."""
@@ -285,6 +307,8 @@ class State:
         arrays |= self._optional()
         if self.ahead is not None:
             arrays |= {f"ahead.{a}": u for a, u in zip(AXES, self.ahead, strict=True)}
+        if self.numbered is not None:
+            arrays["numbered"] = np.int64(self.numbered)
         with open(path, "wb") as file:
             np.savez(file, **arrays)
 
@@ -293,10 +317,13 @@ class State:
         """Read a state that `save` wrote."""
         with np.load(path) as file:
             velocity, shift = (Faces(*(file[f"{name}.{a}"] for a in AXES)) for name in ("velocity", "shift"))
-            particles = Particles(*(file[f"particles.{part}"] for part in Particles._fields))
+            ids = file["particles.id"] if "particles.id" in file else np.empty(0, np.int32)  # of before there were any
+            particles = Particles(*(file[f"particles.{part}"] for part in Particles._fields[:-1]), ids)
             optional = {name: file[name] for name in _OPTIONAL if name in file}
             if "ahead.x" in file:
                 optional["ahead"] = Faces(*(file[f"ahead.{a}"] for a in AXES))
+            if "numbered" in file:
+                optional["numbered"] = int(file["numbered"])
             bodies = [file[f"bodies.{part}"] for part in Body._fields if f"bodies.{part}" in file]
             bodies = tuple(Body(*row) for row in zip(*bodies, strict=True))
             contacts = {name.removeprefix("contacts."): file[name] for name in file if name.startswith("contacts.")}

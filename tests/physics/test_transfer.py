@@ -208,7 +208,7 @@ def first_moment_of_particles(grid, particles):
     second moment of the hats, Σ_f w_f (x_f − x_p)_b (x_f − x_p)_d, which is
     diagonal.  Jiang et al. 2015 §5.
     """
-    x, v, c, _ = (array.astype(float) for array in particles)
+    x, v, c, *_ = (array.astype(float) for array in particles)
     f = (x[:, None, :] / grid.h - 0.5 * (1 - np.eye(3))) % 1
     return np.einsum("pa,pb->ab", v, x) + (c * grid.h**2 * f * (1 - f)).sum(0)
 

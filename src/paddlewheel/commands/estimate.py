@@ -22,6 +22,7 @@ SECONDS_PER_PARTICLE = 8e-8
 SECONDS_PER_STEP = 2e-3  # whatever its size: a step of 8 × 8 cells
 # What viscosity adds for each cell of liquid: at 64³, with 11 iterations.
 VISCOUS_BYTES, VISCOUS_SECONDS = 450, 2.5e-6
+_ID_BYTES = 4  # of a particle, in a run that is kept
 _COPIES = 3  # of the particles, while they are sorted and moved
 
 
@@ -34,7 +35,7 @@ def estimate(guarded: Callable, scene: Scene, frames: int) -> Table:
     cells = math.prod(grid.shape)
     particles = guarded(lambda: particle_count(scene))
     markers, per_second = guarded(lambda: marker_count(scene))
-    points = particles * scene.bytes_per_particle
+    points = particles * (scene.bytes_per_particle + _ID_BYTES)
     memory = memory_of_gas(scene, particles) if gas else cells * BYTES_PER_CELL + _COPIES * points
     disk = frame_bytes(scene, particles, markers + round(0.5 * per_second * frames / scene.fps))
     steps = guarded(lambda: step_count(scene))
@@ -97,7 +98,7 @@ def frame_bytes(scene: Scene, particles: int, markers: int = 0) -> int:
     faces = sum(math.prod(scene.grid.face_shape(a)) for a in range(3))
     per_cell = 8 + 4 + (4 + 4) * scene.has_smoke
     per_face = 4 * (2 + scene.has_smoke)
-    points = scene.bytes_per_particle * particles + 12 * markers
+    points = (scene.bytes_per_particle + _ID_BYTES) * particles + 12 * markers
     return per_face * faces + per_cell * math.prod(scene.grid.shape) + points
 
 

@@ -52,7 +52,7 @@ def run(options) -> int:
 def _simulate(source, scene, cache, manifest, done, state, span) -> int:
     """Go on from a state after frame `done`, or from the start; keep the frames of the span (first, last)."""
     first, last = span
-    simulation = source.guarded(lambda: Simulation(scene, state))
+    simulation = source.guarded(lambda: Simulation(scene, state, ids=True))
     cache.begin(manifest, after=done)
     try:
         frames = _guarded(source, simulation.run(last - done))

@@ -34,7 +34,7 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     Two passes of a counting sort, the first one over runs of cells, so that the
     counters of the second stay in cache and no two threads count in the same ones.
     """
-    position, velocity, affine, carried = _checked(particles)
+    position, velocity, affine, carried, ids = _checked(particles)
     n, cells = len(position), int(np.prod(grid.shape))
     if max(n, cells) >= 2**31:
         raise ValueError(f"{n} particles in {cells} cells: expected fewer than {2**31}")
@@ -67,7 +67,10 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     if len(carried):
         unordered, carried = carried, np.empty_like(carried)
         _permute(carried, unordered, order)
-    return Particles(ordered, position, affine, carried), first
+    if len(ids):
+        _look_up(order, ids)  # in place: it is not needed any more
+        ids = order
+    return Particles(ordered, position, affine, carried, ids), first
 
 
 @kernel
@@ -147,6 +150,15 @@ def _permute(out, values, order):
                 out[to, a] = values[p, a]
 
 
+@kernel
+def _look_up(order, values):
+    """Replace each index by the value there."""
+    for block in prange(BLOCKS):
+        for number in range(*_share(block, len(order))):
+            to = np.uint64(number)
+            order[to] = values[np.uint64(order[to])]
+
+
 def to_faces(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[Faces, Faces]:
     """Velocity of the particles on faces [m/s], and how much of them each face has, both float32.
 
@@ -156,7 +168,7 @@ def to_faces(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[Faces
     part, if there is one. Zero where there is no particle near. Particles and
     first as `sorted_by_cell` gave them.
     """
-    position, velocity, affine, _ = _checked(particles)
+    position, velocity, affine, *_ = _checked(particles)
     first = _checked_first(grid, position, first)
     total, weight = grid.zeros_faces(), grid.zeros_faces()
     slabs = slabs_of(first, grid.shape)
@@ -201,7 +213,7 @@ def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.nd
     anywhere in a cell has 3/4 of its own on average and 1/8 on either side. Zero
     if there is none.
     """
-    position, _, _, carried = _checked(particles)
+    position, _, _, carried, _ = _checked(particles)
     sums = np.empty((3, *grid.shape), np.float32)
     _sum_in_cells(sums.reshape(3, -1), carried, _checked_first(grid, position, first))
     for axis in range(2 if grid.is_2d else 3):
@@ -263,7 +275,7 @@ def to_particles(
 
     The old field is the one `to_faces` gave, before the forces; APIC needs none.
     """
-    position, velocity, affine, carried = _checked(particles)
+    position, velocity, affine, carried, ids = _checked(particles)
     fields = {"new": as_faces(new, np.float32)}
     if not len(affine) and flip:
         if old is None:
@@ -279,7 +291,7 @@ def to_particles(
         for axis in range(3):
             _subtract(*(u[axis].reshape(-1) for u in (change, fields["new"], fields["old"])), np.float32(flip))
     _interpolate(velocity, affine, position, change, grid.first, np.float32(flip), 1 / grid.h)
-    return Particles(position, velocity, affine, carried)
+    return Particles(position, velocity, affine, carried, ids)
 
 
 @kernel
@@ -311,9 +323,11 @@ def _interpolate(velocity, affine, position, faces, lowest, kept, per_cell):
 
 def _checked(particles: Particles) -> Particles:
     """The arrays as kernels are compiled for."""
-    particles = Particles(*(np.require(array, np.float32, "CAW") for array in particles))
+    *arrays, ids = particles
+    arrays = (np.require(array, np.float32, "CAW") for array in arrays)
+    particles = Particles(*arrays, np.require(ids, np.int32, "CAW"))
     n = len(particles.position)
-    allowed = [(n, 3)], [(n, 3)], [(0, 3, 3), (n, 3, 3)], [(0, 2), (n, 2)]
+    allowed = [(n, 3)], [(n, 3)], [(0, 3, 3), (n, 3, 3)], [(0, 2), (n, 2)], [(0,), (n,)]
     if any(array.shape not in shapes for array, shapes in zip(particles, allowed, strict=True)):
         shapes = ", ".join(f"{name} {array.shape}" for name, array in particles._asdict().items())
         raise ValueError(f"particles with {shapes}: expected as many of each, or none")

@@ -47,15 +47,18 @@ def test_meshes_read_back_equal(format, name, tmp_path):
 
 
 @pytest.mark.parametrize("format", READERS)
-def test_particles_read_back_equal(format, tmp_path):
+@pytest.mark.parametrize("ids", [None, np.random.default_rng(1).permutation(1000)[:500].astype(np.int32)])
+def test_particles_read_back_equal(format, ids, tmp_path):
+    """Without ids of their own they have their places in the file."""
     out, frame = exporter(format, tmp_path), frame_of("liquid")
+    frame = frame._replace(particles=frame.particles._replace(id=ids))
     out.write(frame)
     out.finish()
     found = READERS[format](tmp_path, "particles", 5)
     assert np.array_equal(found["points"], frame.particles.position)
     if format != "obj":
         assert np.array_equal(found["v"], frame.particles.velocity)
-        assert np.array_equal(found["id"], np.arange(500))
+        assert np.array_equal(found["id"], np.arange(500) if ids is None else ids)
         assert np.allclose(found["radius"], 1 / 16 / 4, rtol=1e-6)
 
 

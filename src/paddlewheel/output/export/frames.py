@@ -114,7 +114,8 @@ class Frames:
 
     def _with_particles(self, frame, state) -> Frame:
         radius = 0.5 * self.scene.grid.h / self.scene.particles_per_axis
-        return frame._replace(particles=Points(state.particles.position, state.particles.velocity, radius))
+        position, velocity, *_, ids = state.particles
+        return frame._replace(particles=Points(position, velocity, radius, None if state.numbered is None else ids))
 
     def _with_bodies(self, frame, state) -> Frame:
         found = []

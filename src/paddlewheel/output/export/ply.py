@@ -13,7 +13,7 @@ _KINDS = {"<f4": "float", "<i4": "int"}
 
 
 class Ply(Sequence):
-    """Velocities are properties vx, vy, vz; points have id and pscale too, their number in the file and radius."""
+    """Velocities are properties vx, vy, vz; points have id and pscale too, their number and radius."""
 
     ending = "ply"
 
@@ -28,7 +28,7 @@ class Ply(Sequence):
     def write_points(self, path: Path, points: Points) -> None:
         vertices = np.empty(len(points.position), [*_POSITION, *_VELOCITY, ("id", "<i4"), ("pscale", "<f4")])
         _fill(vertices, points.position, points.velocity)
-        vertices["id"], vertices["pscale"] = np.arange(len(vertices)), points.radius
+        vertices["id"], vertices["pscale"] = points.numbers(), points.radius
         _write(path, vertices, [], b"")
 
 

@@ -17,11 +17,19 @@ WHAT = {
 
 
 class Points(NamedTuple):
-    """Particles: position [m] and velocity [m/s], (n, 3) float32, and the radius [m] of all."""
+    """Particles: position [m] and velocity [m/s], (n, 3) float32, and the radius [m] of all.
+
+    id is (n,) int32, the number that a particle has in all frames; None if they have no such number.
+    """
 
     position: np.ndarray
     velocity: np.ndarray
     radius: float
+    id: np.ndarray | None = None
+
+    def numbers(self) -> np.ndarray:
+        """The ids, or else their places in this frame, (n,) int32."""
+        return np.arange(len(self.position), dtype=np.int32) if self.id is None else self.id
 
 
 class Mesh(NamedTuple):

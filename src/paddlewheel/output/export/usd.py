@@ -195,13 +195,14 @@ def _surface_values(mesh) -> dict:
 
 
 def _particle_values(points, number) -> dict:
-    """Numbers are unlike in all frames: the simulation sorts its particles, and does not follow one of them."""
+    """Particles without ids have numbers that are unlike in all frames, so that none is taken for another."""
+    unlike = 0 if points.id is not None else number << 32
     arrays = {
         "points": points.position,
         "velocities": points.velocity,
         "extent": _extent(points.position, points.radius),
         "widths": np.array([2 * points.radius], np.float32),
-        "ids": (number << 32) + np.arange(len(points.position), dtype=np.int64),
+        "ids": unlike + points.numbers().astype(np.int64),
     }
     return {name: (type_name, arrays[name]) for name, type_name in _ATTRIBUTES["particles"].items()}
 

@@ -61,14 +61,14 @@ def _mesh(mesh: Mesh) -> bytes:
 
 def _points(points: Points) -> bytes:
     n = len(points.position)
-    number = np.arange(n, dtype=np.int32)
+    vertex = np.arange(n, dtype=np.int32)
     radius = np.full(n, points.radius, np.float32)
     file = _File("PolyData")
     file.open("PolyData")
     file.open("Piece", NumberOfPoints=n, NumberOfVerts=n)
-    file.section("PointData", v=points.velocity, id=number, pscale=radius, attributes={"Vectors": "v"})
+    file.section("PointData", v=points.velocity, id=points.numbers(), pscale=radius, attributes={"Vectors": "v"})
     file.section("Points", points=points.position)
-    file.section("Verts", connectivity=number, offsets=number + np.int32(1))
+    file.section("Verts", connectivity=vertex, offsets=vertex + np.int32(1))
     return file.closed()
 
 
