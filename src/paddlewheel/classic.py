@@ -18,8 +18,15 @@ from paddlewheel.physics.relaxation import Relaxed, relax
 from paddlewheel.physics.surface import liquid_volume
 from paddlewheel.physics.surface_cells import beside, free_faces, meet_air
 from paddlewheel.scene import Inflow, Liquid, Scene, labelled, velocity_at
-from paddlewheel.trackers import TRACKERS, Seen, Tracked, Way
+from paddlewheel.surface_trackers import HeightField, SurfaceMarkers
+from paddlewheel.trackers import Markers, Seen, Tracked, Tracker, Way
 from paddlewheel.types import Boundary, Faces, State, StepReport
+
+TRACKERS: dict[str, type[Tracker]] = {
+    "markers": Markers,
+    "surface-markers": SurfaceMarkers,
+    "height-field": HeightField,
+}
 
 
 class ClassicStepper(Fluid):
@@ -42,7 +49,7 @@ class ClassicStepper(Fluid):
         tracked, seen = self.tracker.seen(self.tracker.start(solids, bodies), solids)
         boundary = self.sources.opened(solids, self._window)
         cells = _Cells(seen, boundary, solids)
-        relaxed = self._relaxed(self._given(cells, boundary), cells, boundary, 1.0, 0.0, None)
+        relaxed = self._relaxed(self._given(cells, boundary), cells, boundary, 1.0, 0.0, None, seen.head)
         velocity = self._everywhere(relaxed.velocity, cells, solids)
         return self._state(0.0, 0, velocity, np.zeros(self.grid.shape), seen.phi, tracked, bodies, {})
 
@@ -101,13 +108,15 @@ class ClassicStepper(Fluid):
         clock.stop("forces")
 
         air = self.surface_pressure(self.grid, now)
-        relaxed = self._relaxed(velocity, cells, boundary, dt, air, pressure)
+        if seen.head is not None:  # the weight of what is above the centres of cells
+            air = air - scene.density * scene.gravity[1] * seen.head
+        relaxed = self._relaxed(velocity, cells, boundary, dt, air, pressure, seen.head)
         clock.stop("pressure")
 
         velocity = Faces(*(u.astype(np.float32) for u in relaxed.velocity))
         worst, _ = audit(self.grid, velocity, cells.sign, boundary, scene.density)
         _, energy = audit(self.grid, velocity, seen.phi, boundary, scene.density)
-        volume = liquid_volume(seen.phi, solids.phi, self.grid.h)
+        volume = liquid_volume(seen.phi, solids.phi, self.grid.h) if seen.volume is None else seen.volume
         clock.stop("report")
 
         velocity = self._everywhere(velocity, cells, solids)
@@ -137,13 +146,13 @@ class ClassicStepper(Fluid):
                 u[where] += g * dt
         self.push(self.grid, velocity, cells.faces, time, dt)
 
-    def _relaxed(self, velocity, cells, boundary, dt, air, start) -> Relaxed:
+    def _relaxed(self, velocity, cells, boundary, dt, air, start, head) -> Relaxed:
         """The pressure, and the velocity after it, also that of the free faces of surface cells."""
         method = self.scene.method
         relaxed = relax(
             self.grid, velocity, cells.full, cells.surface, boundary, dt,
             density=self.scene.density, surface_pressure=air, tolerance=method.tolerance,
-            over_relaxation=method.over_relaxation, start=start,
+            over_relaxation=method.over_relaxation, start=start, head=head,
         )  # fmt: skip
         meet_air(relaxed.velocity, cells.free)
         return relaxed

@@ -1,8 +1,7 @@
 """Where the liquid of the explicit method is, found in one of several ways (FM96), behind one small interface.
 
 A tracker keeps nothing of its own between steps: what it knows is `Tracked`, a
-part of the state, so that runs are saved and go on as they were. A new one
-needs one line in TRACKERS.
+part of the state, so that runs are saved and go on as they were.
 """
 
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from paddlewheel.physics.seeding import volume_seen
 from paddlewheel.physics.transfer import sorted_by_cell
 from paddlewheel.types import Body, Boundary, Faces, Particles
 
-__all__ = ["TRACKERS", "Markers", "Moved", "Seen", "Tracked", "Tracker", "Way"]
+__all__ = ["Markers", "Moved", "Seen", "Tracked", "Tracker", "Way"]
 
 
 class Tracked(NamedTuple):
@@ -62,10 +61,14 @@ class Seen(NamedTuple):
 
     phi  its level set [m] at centres, float32, extended into solids
     wet  the cells that have liquid in them, bool; those with φ < 0 must be among them, solid ones may be
+    head     how far the surface is above each centre [m], if there is one surface in each column; else None
+    volume   [m³] that the tracker itself knows; None for that of φ
     """
 
     phi: np.ndarray
     wet: np.ndarray
+    head: np.ndarray | None = None
+    volume: float | None = None
 
 
 class Tracker(Protocol):
@@ -136,6 +139,3 @@ class Markers:
             seen = volume_seen(boundary.phi)
             self._room = boundary.phi, (seen, float(seen.sum(dtype=np.float64)))
         return self._room[1]
-
-
-TRACKERS: dict[str, type[Tracker]] = {"markers": Markers}

@@ -14,6 +14,12 @@ colour, so their order does not matter.
 
 Surface cells have the pressure of the air at their centres. A surface pressure
 is given as a field s at all centres, and unknown is p − s.
+
+If it is known how far the surface is above their centres, e cells, p − s is zero
+there instead, and linear between it and the centre of the full cell below, as in
+SOLA-SURF (Nichols, Hirt & Hotchkiss 1980):
+
+    q = r q_below ,      r = e/(1 + e) ,      −½ ≤ e ≤ ½
 """
 
 import time
@@ -60,11 +66,13 @@ def relax(
     tolerance: float = 1e-4,
     over_relaxation: float = 1.7,
     start: np.ndarray | None = None,
+    head: np.ndarray | None = None,
 ) -> Relaxed:
     """Take the divergence from full cells: it ends up below `tolerance` × the largest there was before.
 
     velocity is that after forces acted, with the solids' on closed faces; full and surface are cells, bool; start is a
-    pressure [Pa] to begin from, such as the last step's. Open faces are those with w > 0.
+    pressure [Pa] to begin from, such as the last step's; head, if known, how far the surface is above each centre [m].
+    Open faces are those with w > 0.
     """
     began = time.perf_counter()
     liquid = full | surface
@@ -88,8 +96,9 @@ def relax(
     if start is not None:
         q[within][full] = scale * (np.asarray(start, float) / density - air)[full]
     before = float(np.abs(b.reshape(-1)[cells]).max(initial=0.0))
-    sweeps, after = _relaxed(q, cells, reds, bits, b, tolerance * before, over_relaxation)
-    q = np.where(full, q[within], 0.0)
+    part = _part_of_below(full, surface, boundary.open, head, grid.h)
+    sweeps, after = _relaxed(q, cells, reds, bits, b, part, tolerance * before, over_relaxation)
+    q = np.where(full | (part != 0), q[within], 0.0)
     if regions is not None:
         q = regions.centred(q)
 
@@ -145,15 +154,36 @@ def _closed(full, surface, bits, open) -> Regions | None:
     return closed_regions(System(coupling, np.where(full, extra, 0.0), np.zeros(full.shape), full & (bits > 0)))
 
 
-def _relaxed(q, cells, reds, bits, b, enough, over_relaxation) -> tuple[int, float]:
+def _part_of_below(full, surface, open, head, h) -> np.ndarray:
+    """r of the surface cells with a full one below, whose surface is known; zero elsewhere."""
+    part = np.zeros(full.shape)
+    if head is not None:
+        part[:, 1:] = np.where(surface[:, 1:] & full[:, :-1] & (open.y[:, 1:-1] > 0), head[:, 1:] / h, 0.0)
+        part = np.clip(part, -0.5, 0.5)
+        part /= 1 + part
+    return part
+
+
+def _relaxed(q, cells, reds, bits, b, part, enough, over_relaxation) -> tuple[int, float]:
     """Sweep over q until max|D| is no more than `enough`; how many sweeps it took, and what is left of it."""
     if not len(cells):
         return 0, 0.0
     _, ny, nz = b.shape
-    i, j, k = np.unravel_index(cells, b.shape)
-    padded = (((i + 1) * (ny + 2) + j + 1) * (nz + 2) + k + 1).astype(np.int64)
     strides = (ny + 2) * (nz + 2), nz + 2, 1
-    parts = q.reshape(-1), padded, reds, bits.reshape(-1)[cells], b.reshape(-1)[cells], strides
+
+    def padded(cells):
+        i, j, k = np.unravel_index(cells, b.shape)
+        return ((i + 1) * strides[0] + (j + 1) * strides[1] + k + 1).astype(np.int64)
+
+    tied = np.flatnonzero(part)
+    above = np.zeros(b.shape)  # r of the cell above
+    above[:, :-1] = part[:, 1:]
+    tie = padded(tied), part.reshape(-1)[tied]
+    parts = (
+        q.reshape(-1), padded(cells), reds, bits.reshape(-1)[cells], b.reshape(-1)[cells], above.reshape(-1)[cells],
+        tie, strides,
+    )  # fmt: skip
+    _follow(parts[0], tie, strides)
     sweeps, left = 0, _residual(*parts)
     while left > enough and sweeps < MOST_SWEEPS:
         sweeps += _sweep(*parts, enough, over_relaxation, MOST_SWEEPS - sweeps)
@@ -176,8 +206,16 @@ def _divergence_at(q, c, bits, b, strides):
     return b + count * q[c] - total, count
 
 
+@kernel(parallel=False)
+def _follow(q, tie, strides):
+    """Give surface cells the part they have of the cell below."""
+    tied, part = tie
+    for n in range(len(tied)):
+        q[tied[n]] = part[n] * q[tied[n] - strides[1]]
+
+
 @kernel
-def _sweep(q, cells, reds, bits, b, strides, enough, over_relaxation, most):
+def _sweep(q, cells, reds, bits, b, above, tie, strides, enough, over_relaxation, most):
     """Sweeps until one sees no divergence that is more than `enough`, but at most so many; how many they were."""
     for sweep in range(most):
         worst = 0.0
@@ -186,16 +224,17 @@ def _sweep(q, cells, reds, bits, b, strides, enough, over_relaxation, most):
             seen = 0.0
             for n in prange(begin, end):
                 D, count = _divergence_at(q, cells[n], bits[n], b[n], strides)
-                q[cells[n]] -= over_relaxation * D / count
+                q[cells[n]] -= over_relaxation * D / (count - above[n])
                 seen = max(seen, abs(D))
             worst = max(worst, seen)
+            _follow(q, tie, strides)
         if worst <= enough:
             return sweep + 1
     return most
 
 
 @kernel
-def _residual(q, cells, reds, bits, b, strides):
+def _residual(q, cells, reds, bits, b, above, tie, strides):
     worst = 0.0
     for n in prange(len(cells)):
         D, _ = _divergence_at(q, cells[n], bits[n], b[n], strides)

@@ -27,7 +27,18 @@ from paddlewheel.grid.triangles import evened_triangles, surface_count
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Grid
 
-__all__ = ["Markers", "evened", "half_cells", "level_set", "surface_around", "topology_changed", "volume"]
+__all__ = [
+    "Markers",
+    "evened",
+    "half_cells",
+    "level_set",
+    "renewed",
+    "signed_distance",
+    "surface_around",
+    "topology_changed",
+    "touched_cells",
+    "volume",
+]
 
 SHORTEST, LONGEST = 0.3, 0.8  # cells between neighbours
 AT_WALL = 0.02  # cells from a wall or a side, within which a marker is put on it
@@ -68,9 +79,9 @@ def surface_around(grid: Grid, phi: np.ndarray, solid: np.ndarray) -> Markers:
     return evened(grid, markers, solid)
 
 
-def evened(grid: Grid, markers: Markers, solid: np.ndarray, open_sides=frozenset()) -> Markers:
+def evened(grid: Grid, markers: Markers, solid: np.ndarray) -> Markers:
     """Markers of the same surface, no two neighbours too close or too far apart, on walls where they nearly are."""
-    points, touching = _on_walls(grid, markers.points, solid, open_sides)
+    points, touching = _on_walls(grid, markers.points, solid)
     even = evened_curves if grid.is_2d else evened_triangles
     return Markers(*even(points, markers.parts, touching, SHORTEST * grid.h, LONGEST * grid.h))
 
@@ -93,8 +104,7 @@ def topology_changed(grid: Grid, markers: Markers) -> str | None:
 
 def renewed(grid: Grid, markers: Markers, solid: np.ndarray) -> Markers:
     """The surface made anew where it is inside and where it is not, moved so that it holds the same volume."""
-    lattice, wanted = half_cells(grid), enclosed(*markers)
-    phi = _signed(grid, markers, lattice, solid)
+    phi, wanted = signed_distance(grid, markers, solid), enclosed(*markers)
     low, high = -_MOST_SHIFT * grid.h, _MOST_SHIFT * grid.h
     for _ in range(_HALVINGS):
         shift = 0.5 * (low + high)
@@ -106,6 +116,11 @@ def renewed(grid: Grid, markers: Markers, solid: np.ndarray) -> Markers:
     return new
 
 
+def signed_distance(grid: Grid, markers: Markers, solid: np.ndarray) -> np.ndarray:
+    """From the free surface [m] at half cells, float32, negative inside."""
+    return _signed(grid, markers, half_cells(grid), solid)
+
+
 def level_set(grid: Grid, markers: Markers, solid: np.ndarray, far: float) -> np.ndarray:
     """φ [m] at centres, float32, negative inside, at most `far` cells: the distance from the free surface.
 
@@ -113,6 +128,13 @@ def level_set(grid: Grid, markers: Markers, solid: np.ndarray, far: float) -> np
     """
     centres = Lattice((0.5 * grid.h,) * 3, grid.h, grid.shape)
     return np.clip(_signed(grid, markers, centres, solid), -far * grid.h, far * grid.h)
+
+
+def touched_cells(grid: Grid, markers: Markers) -> np.ndarray:
+    """The cells with liquid in them, bool: those that have one of their half cells inside."""
+    inside = winding(*markers, half_cells(grid)) > 0
+    nx, ny, nz = grid.shape
+    return inside.reshape(nx, 2, ny, 2, nz, -1).any(axis=(1, 3, 5))
 
 
 def _signed(grid, markers, lattice, solid) -> np.ndarray:
@@ -129,15 +151,14 @@ def _signed(grid, markers, lattice, solid) -> np.ndarray:
     return phi
 
 
-def _on_walls(grid, points, solid, open_sides=frozenset()) -> tuple[np.ndarray, np.ndarray]:
+def _on_walls(grid, points, solid) -> tuple[np.ndarray, np.ndarray]:
     """The markers, those within AT_WALL of a wall put on it, and bits of what each touches."""
     points, touching = np.array(points, np.float32), np.zeros(len(points), np.int32)
     for axis in range(2 if grid.is_2d else 3):
         for end, side in enumerate((0.0, grid.size[axis])):
-            if "-+"[end] + "xyz"[axis] not in open_sides:
-                near = np.abs(points[:, axis] - side) < AT_WALL * grid.h
-                points[near, axis] = side
-                touching[near] |= 1 << (2 * axis + end)
+            near = np.abs(points[:, axis] - side) < AT_WALL * grid.h
+            points[near, axis] = side
+            touching[near] |= 1 << (2 * axis + end)
     near = _at(points / np.float32(grid.h), solid) < AT_WALL * grid.h
     touching[near] |= _SOLID
     return points, touching
