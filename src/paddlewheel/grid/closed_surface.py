@@ -11,7 +11,7 @@ import numpy as np
 
 from paddlewheel.kernel import kernel
 
-__all__ = ["Lattice", "distance_to", "enclosed", "winding"]
+__all__ = ["Lattice", "distance_to", "enclosed", "extent", "winding"]
 
 _ASIDE = 1.234e-6  # steps by which lines of the lattice are moved, so that they do not run through points
 
@@ -40,6 +40,15 @@ def enclosed(points: np.ndarray, parts: np.ndarray) -> float:
         return float(0.5 * np.sum(ax * by - bx * ay))
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     return float(np.einsum("ia,ia->", a, np.cross(b, c)) / 6)
+
+
+def extent(points: np.ndarray, parts: np.ndarray) -> float:
+    """Area [m²] of triangles, or length [m] of curves."""
+    corners = np.asarray(points, float)[parts]
+    if parts.shape[1] == 2:
+        return float(np.linalg.norm(corners[:, 1] - corners[:, 0], axis=1).sum())
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return float(0.5 * np.linalg.norm(normals, axis=1).sum())
 
 
 def winding(points: np.ndarray, parts: np.ndarray, lattice: Lattice) -> np.ndarray:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.grid.closed_surface import Lattice, distance_to, enclosed, winding
+from paddlewheel.grid.closed_surface import Lattice, distance_to, enclosed, extent, winding
 from paddlewheel.grid.contour import contour
 from paddlewheel.grid.curve import curve_count, evened_curves
 from paddlewheel.grid.distance import UNKNOWN, grow
@@ -43,7 +43,7 @@ __all__ = [
 SHORTEST, LONGEST = 0.3, 0.8  # cells between neighbours
 AT_WALL = 0.02  # cells from a wall or a side, within which a marker is put on it
 _REACH = 1.5  # cells from the surface up to which distances are measured, and then grown
-_MOST_SHIFT, _HALVINGS = 0.25, 20  # cells by which a surface that is made anew may be moved to hold its volume
+_MOST_SHIFT, _CORRECTIONS = 0.25, 4  # cells by which a surface that is made anew may be moved to hold its volume
 _SOLID = 64  # bit of what touches a solid; the sides of the domain have the first six
 
 
@@ -73,10 +73,7 @@ def half_cells(grid: Grid) -> Lattice:
 
 def surface_around(grid: Grid, phi: np.ndarray, solid: np.ndarray) -> Markers:
     """Markers on the surface φ = 0, of φ [m] at half cells, outside solids of distance `solid` [m] at nodes."""
-    lattice = half_cells(grid)
-    outside = _at(np.float32(lattice.points().reshape(-1, 3) / grid.h), solid).reshape(lattice.shape)
-    markers = Markers(*contour(np.maximum(phi, -outside), lattice.lines(), grid.size))
-    return evened(grid, markers, solid)
+    return evened(grid, _contour(grid, phi, -_at_half_cells(grid, solid)), solid)
 
 
 def evened(grid: Grid, markers: Markers, solid: np.ndarray) -> Markers:
@@ -103,16 +100,19 @@ def topology_changed(grid: Grid, markers: Markers) -> str | None:
 
 
 def renewed(grid: Grid, markers: Markers, solid: np.ndarray) -> Markers:
-    """The surface made anew where it is inside and where it is not, moved so that it holds the same volume."""
+    """The surface made anew where it is inside and where it is not, moved so that it holds the same volume.
+
+    By Newton's method: to move all of a surface outwards by a length gains that times its area.
+    """
     phi, wanted = signed_distance(grid, markers, solid), enclosed(*markers)
-    low, high = -_MOST_SHIFT * grid.h, _MOST_SHIFT * grid.h
-    for _ in range(_HALVINGS):
-        shift = 0.5 * (low + high)
-        new = surface_around(grid, phi - np.float32(shift), solid)
-        if enclosed(*new) > wanted:
-            high = shift
-        else:
-            low = shift
+    walls, shift, most = -_at_half_cells(grid, solid), 0.0, _MOST_SHIFT * grid.h
+    for n in range(_CORRECTIONS):
+        new = _contour(grid, phi - np.float32(shift), walls)
+        if n > 0:
+            new = evened(grid, new, solid)
+        if not len(new.parts):
+            break
+        shift = min(max(shift + (wanted - enclosed(*new)) / extent(*new), -most), most)
     return new
 
 
@@ -149,6 +149,15 @@ def _signed(grid, markers, lattice, solid) -> np.ndarray:
     phi[(phi == 0) & inside] = -1e-6 * grid.h
     grow(phi, layer, 6, lattice.step)
     return phi
+
+
+def _contour(grid, phi, walls) -> Markers:
+    return Markers(*contour(np.maximum(phi, walls), half_cells(grid).lines(), grid.size))
+
+
+def _at_half_cells(grid, solid) -> np.ndarray:
+    lattice = half_cells(grid)
+    return _at(np.float32(lattice.points().reshape(-1, 3) / grid.h), solid).reshape(lattice.shape)
 
 
 def _on_walls(grid, points, solid) -> tuple[np.ndarray, np.ndarray]:
