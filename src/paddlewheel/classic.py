@@ -22,6 +22,7 @@ from paddlewheel.surface_trackers import HeightField, SurfaceMarkers
 from paddlewheel.trackers import Markers, Seen, Tracked, Tracker, Way
 from paddlewheel.types import Boundary, Faces, State, StepReport
 
+HALF = 0.5 + 1e-6  # a cell, and some rounding
 TRACKERS: dict[str, type[Tracker]] = {
     "markers": Markers,
     "surface-markers": SurfaceMarkers,
@@ -48,8 +49,8 @@ class ClassicStepper(Fluid):
         solids = self.boundary(0.0, bodies)
         tracked, seen = self.tracker.seen(self.tracker.start(solids, bodies), solids)
         boundary = self.sources.opened(solids, self._window)
-        cells = _Cells(seen, boundary, solids)
-        relaxed = self._relaxed(self._given(cells, boundary), cells, boundary, 1.0, 0.0, None, seen.head)
+        cells = _Cells(seen, boundary, solids, self.grid.h)
+        relaxed = self._relaxed(self._given(cells, boundary), cells, boundary, 1.0, 0.0, None)
         velocity = self._everywhere(relaxed.velocity, cells, solids)
         return self._state(0.0, 0, velocity, np.zeros(self.grid.shape), seen.phi, tracked, bodies, {})
 
@@ -94,7 +95,7 @@ class ClassicStepper(Fluid):
         clock.stop("move")
 
         tracked, seen = self.tracker.seen(tracked, solids)
-        cells = _Cells(seen, boundary, solids)
+        cells = _Cells(seen, boundary, solids, self.grid.h)
         clock.stop("surface")
 
         velocity = carried(
@@ -108,9 +109,9 @@ class ClassicStepper(Fluid):
         clock.stop("forces")
 
         air = self.surface_pressure(self.grid, now)
-        if seen.head is not None:  # the weight of what is above the centres of cells
-            air = air - scene.density * scene.gravity[1] * seen.head
-        relaxed = self._relaxed(velocity, cells, boundary, dt, air, pressure, seen.head)
+        if cells.head is not None:  # the weight of what is above the centres of cells
+            air = air - scene.density * scene.gravity[1] * cells.head
+        relaxed = self._relaxed(velocity, cells, boundary, dt, air, pressure)
         clock.stop("pressure")
 
         velocity = Faces(*(u.astype(np.float32) for u in relaxed.velocity))
@@ -146,13 +147,13 @@ class ClassicStepper(Fluid):
                 u[where] += g * dt
         self.push(self.grid, velocity, cells.faces, time, dt)
 
-    def _relaxed(self, velocity, cells, boundary, dt, air, start, head) -> Relaxed:
+    def _relaxed(self, velocity, cells, boundary, dt, air, start) -> Relaxed:
         """The pressure, and the velocity after it, also that of the free faces of surface cells."""
         method = self.scene.method
         relaxed = relax(
             self.grid, velocity, cells.full, cells.surface, boundary, dt,
             density=self.scene.density, surface_pressure=air, tolerance=method.tolerance,
-            over_relaxation=method.over_relaxation, start=start, head=head,
+            over_relaxation=method.over_relaxation, start=start, head=cells.head,
         )  # fmt: skip
         meet_air(relaxed.velocity, cells.free)
         return relaxed
@@ -192,15 +193,20 @@ class _Cells:
     full     those with none, bool
     faces    the open faces of both, bool
     sign     a level set of both
+    head     how far the surface is above each centre [m], if that is tracked; zero in surface cells that have it not
+             within them, but face the air at the side: they have its pressure
     """
 
-    def __init__(self, seen: Seen, boundary: Boundary, solids: Boundary):
+    def __init__(self, seen: Seen, boundary: Boundary, solids: Boundary, h: float):
         wet = seen.wet & _touched(solids.open)
         self.free = free_faces(wet, boundary.open)
         self.surface = self.free > 0
         self.full = wet & ~self.surface
         self.faces = beside(wet, boundary.open)
         self.sign = np.where(wet, np.float32(-1), np.float32(1))
+        self.head = seen.head
+        if seen.head is not None:
+            self.head = np.where(self.surface & (np.abs(seen.head) > HALF * h), 0.0, seen.head)
 
 
 def _closed(velocity: Faces, boundary: Boundary) -> Faces:

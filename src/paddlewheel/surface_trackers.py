@@ -8,13 +8,15 @@ from paddlewheel.fluid import Fluid
 from paddlewheel.grid.cells import open_cells
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.grid.stencil import divergence
+from paddlewheel.grid.window import Window
+from paddlewheel.measure.lattice import node_distance
 from paddlewheel.physics import height_field, surface_markers
 from paddlewheel.physics.advect import move
 from paddlewheel.physics.surface import FAR
 from paddlewheel.physics.surface_markers import Markers as Surface
 from paddlewheel.scene import Inflow, Liquid, Outflow, labelled
 from paddlewheel.trackers import Moved, Seen, Tracked, Way
-from paddlewheel.types import Body, Boundary, Particles
+from paddlewheel.types import Body, Boundary, Faces, Particles
 
 __all__ = ["HeightField", "SurfaceMarkers"]
 
@@ -28,9 +30,7 @@ class HeightField:
 
     def __init__(self, fluid: Fluid):
         self.grid, self.scene = fluid.grid, fluid.scene
-        centres = self.grid.cell_points().reshape(-1, 3)
-        self._gives = _inside(self.scene, Inflow, centres).reshape(self.grid.shape)
-        self._drains = _inside(self.scene, Outflow, centres).reshape(self.grid.shape)
+        self._gives, self._drains = (self._cells(kind) for kind in (Inflow, Outflow))
         self._fluid = fluid
 
     def check(self) -> None:
@@ -38,26 +38,25 @@ class HeightField:
         self.start(self._fluid.boundary(0.0, bodies), bodies)
 
     def start(self, boundary: Boundary, bodies: Sequence[Body]) -> Tracked:
-        filled, room = self._filled(), _room(boundary)
+        room = _room(boundary)
+        filled, hollow = self._filled(room)
         held = np.einsum("ijk,ijk->ik", filled, room) * self.grid.h
-        if not held.any():
+        if not held.any() and not self._gives.any():
             raise ValueError("Method: surface='height-field': there is no liquid at the start, or it is in solids")
-        top = self.grid.h * (np.arange(self.grid.shape[1])[:, None] + filled).max(axis=1, where=filled > 0, initial=0.0)
-        hollow = height_field.depths(top, room, self.grid.h) - held
-        if hollow.max() > HOLLOW * self.grid.h:
+        if hollow.max() > HOLLOW:
             i, k = np.unravel_index(hollow.argmax(), hollow.shape)
             x, _, z = self.grid.cell_points()[i, 0, k]
             raise ValueError(
                 f"Method: surface='height-field': at x={x:.4g}, z={z:.4g} m there is air below liquid, "
-                f"{hollow[i, k]:.3g} m of it; a height field has liquid from the floor up"
+                f"{hollow[i, k] * self.grid.h:.3g} m of it; a height field has liquid from the floor up"
             )
         return Tracked(_no_particles(), {"depth": held})
 
     def moved(self, tracked: Tracked, way: Way) -> Moved:
-        h, boundary, room = self.grid.h, way.boundary, _room(way.boundary)
-        depth, came, left = height_field.advance(tracked.arrays["depth"], way.velocity, boundary.open, room, h, way.dt)
+        h, open, room, velocity = self.grid.h, way.boundary.open, _room(way.boundary), self._velocity(way)
+        depth, came, left = height_field.advance(tracked.arrays["depth"], velocity, open, room, h, way.dt)
         if self._gives.any():  # what begins in the cells of inflows; from above the surface it falls onto it
-            begins = np.where(self._gives, divergence(way.velocity, boundary.open, h), 0)
+            begins = np.where(self._gives, divergence(velocity, open, h), 0)
             given = np.maximum(begins.sum(axis=1, dtype=float) * h * way.dt, -depth)
             depth, came = depth + given, came + float(given.sum()) * h**2
         if self._drains.any():
@@ -79,22 +78,41 @@ class HeightField:
         head = height[:, None] - y
         return tracked, Seen(phi, wet | (phi < 0), head, float(depth.sum()) * grid.h**2)
 
-    def _filled(self) -> np.ndarray:
-        """The part of each cell that liquid fills at the start, (nx, ny, nz), summed over a few lines through it."""
+    def _cells(self, kind) -> np.ndarray:
+        """The cells of the items of a kind, bool: as whole cells, like solids."""
+        shapes = [item.shape for _, item in labelled(self.scene.items, kind)]
+        return ~open_cells(node_distance(self.grid, shapes)) if shapes else np.zeros(self.grid.shape, bool)
+
+    def _velocity(self, way) -> Faces:
+        """The velocity, on the faces of inflows exactly what they give."""
+        if not self._gives.any():
+            return way.velocity
+        given = self._fluid.sources.opened(way.boundary, Window(self.grid, self.grid))
+        parts = zip(way.velocity, given.velocity, given.open, way.boundary.open, strict=True)
+        return Faces(*(np.where((w == 0) & (before > 0), v, u) for u, v, w, before in parts))
+
+    def _filled(self, room) -> tuple[np.ndarray, np.ndarray]:
+        """The part of each cell that liquid fills at the start, (nx, ny, nz), and cells of air below it, (nx, nz).
+
+        The mean and the most of a few lines upwards through it.
+        """
         grid, (nx, ny, nz) = self.grid, self.grid.shape
-        lines, total = [4, 1] if grid.is_2d else [2, 2], np.zeros(grid.shape)
+        lines, total, hollow = [4, 1] if grid.is_2d else [2, 2], np.zeros(grid.shape), np.zeros((nx, nz))
         nodes = grid.h * np.arange(2 * ny + 1) / 2
         for along_x in (np.arange(lines[0]) + 0.5) / lines[0]:
             for along_z in (np.arange(lines[1]) + 0.5) / lines[1]:
                 x, z = grid.h * (np.arange(nx) + along_x), grid.h * (np.arange(nz) + along_z)
                 part = self._filled_lines(np.stack(np.meshgrid(x, nodes, z, indexing="ij"), axis=-1))
-                total += 0.5 * (part[:, ::2] + part[:, 1::2])
-        return total / (lines[0] * lines[1])
+                part = 0.5 * (part[:, ::2] + part[:, 1::2])
+                above = np.cumsum(part[:, ::-1], axis=1)[:, ::-1] - part  # liquid above each cell
+                hollow = np.maximum(hollow, np.sum(room * (1 - part), axis=1, where=above > 0))
+                total += part
+        return total / (lines[0] * lines[1]), hollow
 
     def _filled_lines(self, points) -> np.ndarray:
         """The part of each piece of lines upwards through points that is in liquid; its end is found by bisection."""
         shape = points.shape[:3]
-        inside = _inside(self.scene, Liquid | Inflow, points.reshape(-1, 3)).reshape(shape)
+        inside = _inside(self.scene, Liquid, points.reshape(-1, 3)).reshape(shape)
         below, above = inside[:, :-1], inside[:, 1:]
         part = (below & above).astype(float)
         cut = below != above
@@ -102,7 +120,7 @@ class HeightField:
         least, most = np.zeros(len(low)), np.ones(len(low))
         for _ in range(_HALVINGS if len(low) else 0):
             middle = 0.5 * (least + most)
-            same = _inside(self.scene, Liquid | Inflow, low + middle[:, None] * (high - low)) == below[cut]
+            same = _inside(self.scene, Liquid, low + middle[:, None] * (high - low)) == below[cut]
             least, most = np.where(same, middle, least), np.where(same, most, middle)
         part[cut] = np.where(below[cut], least, 1 - least)
         return part
@@ -135,25 +153,31 @@ class SurfaceMarkers:
     def moved(self, tracked: Tracked, way: Way) -> Moved:
         grid, solid, warnings = self.grid, way.boundary.phi, []
         points, sides = tracked.arrays["points"], self.scene.open_sides
+        given = np.flatnonzero(_inside(self.scene, Inflow, points))
+        start = points[given]
         stuck = move(grid, points, way.velocity, way.boundary, way.dt, open_sides=sides)
         warnings += [f"{stuck} markers are left in a solid"] if stuck else []
-        surface = Surface(points, tracked.arrays["parts"])
+        surface, inflow = Surface(points, tracked.arrays["parts"]), 0.0
+        if len(given):  # what goes out of an inflow is there again
+            inflow -= surface_markers.volume(surface, grid)
+            points[given] = start
+            inflow += surface_markers.volume(surface, grid)
         before = surface_markers.volume(surface, grid)
         surface = surface_markers.evened(grid, surface._replace(points=np.clip(points, 0, grid.size)), solid)
-        out = before - surface_markers.volume(surface, grid) if sides else 0.0
+        outflow = max(before - surface_markers.volume(surface, grid), 0.0) if sides else 0.0
         if surface_markers.topology_changed(grid, surface):
             surface = surface_markers.renewed(grid, surface, solid)
             warnings.append("the liquid's topology changed: surface markers were set anew")
         surface, gained = self._changed(surface, solid, self._given, np.minimum, 1)
         surface, lost = self._changed(surface, solid, self._drained, np.maximum, -1)
-        inflow, outflow = gained, -lost + max(out, 0.0)
-        return Moved(Tracked(tracked.particles, surface._asdict()), inflow, outflow, warnings)
+        return Moved(Tracked(tracked.particles, surface._asdict()), inflow + gained, outflow - lost, warnings)
 
     def seen(self, tracked: Tracked, boundary: Boundary) -> tuple[Tracked, Seen]:
         surface = Surface(**tracked.arrays)
         phi = surface_markers.level_set(self.grid, surface, boundary.phi, FAR)
         phi = extend_into_solids(phi, boundary.phi, self.grid.h)
-        return tracked, Seen(phi, surface_markers.touched_cells(self.grid, surface) | (phi < 0))
+        wet = surface_markers.touched_cells(self.grid, surface) | (phi < 0)
+        return tracked, Seen(phi, wet, volume=surface_markers.volume(surface, self.grid))
 
     def _changed(self, surface, solid, distance, combine, sign) -> tuple[Surface, float]:
         """The surface after what is within a distance was filled (sign 1) or emptied (−1); the volume gained."""
@@ -162,7 +186,7 @@ class SurfaceMarkers:
         phi = surface_markers.signed_distance(self.grid, surface, solid)
         if not ((sign * phi >= 0) & (distance < 0)).any():
             return surface, 0.0
-        new = surface_markers.surface_around(self.grid, combine(phi, sign * distance), solid)
+        new = surface_markers.renewed(self.grid, surface, solid, lambda phi: combine(phi, sign * distance))
         return new, surface_markers.volume(new, self.grid) - surface_markers.volume(surface, self.grid)
 
 

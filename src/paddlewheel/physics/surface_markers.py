@@ -99,13 +99,17 @@ def topology_changed(grid: Grid, markers: Markers) -> str | None:
     return f"there are {liquid} regions of liquid and {air} of air, and {pieces} closed surfaces"
 
 
-def renewed(grid: Grid, markers: Markers, solid: np.ndarray) -> Markers:
+def renewed(grid: Grid, markers: Markers, solid: np.ndarray, change=None) -> Markers:
     """The surface made anew where it is inside and where it is not, moved so that it holds the same volume.
 
-    By Newton's method: to move all of a surface outwards by a length gains that times its area.
+    By Newton's method: to move all of a surface outwards by a length gains that times its area. change(φ), if given,
+    is the signed distance at half cells after liquid was added or taken; then the volume is what that made of it.
     """
     phi, wanted = signed_distance(grid, markers, solid), enclosed(*markers)
     walls, shift, most = -_at_half_cells(grid, solid), 0.0, _MOST_SHIFT * grid.h
+    if change is not None:
+        before, phi = enclosed(*_contour(grid, phi, walls)), change(phi)
+        wanted += enclosed(*_contour(grid, phi, walls)) - before
     for n in range(_CORRECTIONS):
         new = _contour(grid, phi - np.float32(shift), walls)
         if n > 0:
