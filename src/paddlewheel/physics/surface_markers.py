@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 SHORTEST, LONGEST = 0.3, 0.8  # cells between neighbours
-AT_WALL = 0.02  # cells from a wall or a side, within which a marker is put on it
+AT_WALL = 0.05  # cells from a wall or a side, within which a marker is put on it
 _REACH = 1.5  # cells from the surface up to which distances are measured, and then grown
 _MOST_SHIFT, _CORRECTIONS = 0.25, 4  # cells by which a surface that is made anew may be moved to hold its volume
 _SOLID = 64  # bit of what touches a solid; the sides of the domain have the first six
