@@ -148,14 +148,15 @@ class ClassicStepper(Fluid):
         self.push(self.grid, velocity, cells.faces, time, dt)
 
     def _relaxed(self, velocity, cells, boundary, dt, air, start) -> Relaxed:
-        """The pressure, and the velocity after it, also that of the free faces of surface cells."""
+        """The pressure, and the velocity after it, also that of free faces, which get no faster than any was."""
         method = self.scene.method
         relaxed = relax(
             self.grid, velocity, cells.full, cells.surface, boundary, dt,
             density=self.scene.density, surface_pressure=air, tolerance=method.tolerance,
             over_relaxation=method.over_relaxation, start=start, head=cells.head,
         )  # fmt: skip
-        meet_air(relaxed.velocity, cells.free)
+        fastest = max(float(np.abs(u[f]).max(initial=0.0)) for u, f in zip(relaxed.velocity, cells.faces, strict=True))
+        meet_air(relaxed.velocity, cells.free, fastest)
         return relaxed
 
     def _everywhere(self, velocity, cells, solids) -> Faces:
@@ -192,7 +193,7 @@ class _Cells:
     surface  those with any,
     full     those with none, bool
     faces    the open faces of both, bool
-    sign     a level set of both
+    sign     a level set of the full ones
     head     how far the surface is above each centre [m], if that is tracked; zero in surface cells that have it not
              within them, but face the air at the side: they have its pressure
     """
@@ -203,7 +204,7 @@ class _Cells:
         self.surface = self.free > 0
         self.full = wet & ~self.surface
         self.faces = beside(wet, boundary.open)
-        self.sign = np.where(wet, np.float32(-1), np.float32(1))
+        self.sign = np.where(self.full, np.float32(-1), np.float32(1))
         self.head = seen.head
         if seen.head is not None:
             self.head = np.where(self.surface & (np.abs(seen.head) > HALF * h), 0.0, seen.head)

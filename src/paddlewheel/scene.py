@@ -234,6 +234,23 @@ class SurfacePressure:
     def __post_init__(self):
         _check_function(self)
 
+    @classmethod
+    def by_height(
+        cls, mean: float, amplitude: float = 0.0, wave_number: float = 0.0, frequency: float = 0.0, dt: float = 1.0
+    ) -> "SurfacePressure":
+        """The paper's pressure by the height y of the surface,  p = (A + B cos(C y − ω t)) / Δt .
+
+        mean, amplitude    A and B [Pa s]
+        wave_number        C [1/m]
+        frequency          ω [1/s]
+        dt                 Δt [s] over which A and B act; with one second they are pressures [Pa]
+        """
+        for name, value in (("mean", mean), ("amplitude", amplitude), ("wave_number", wave_number)):
+            argument.number("SurfacePressure", name, value)
+        argument.number("SurfacePressure", "frequency", frequency)
+        argument.positive("SurfacePressure", "dt", dt)
+        return cls(lambda points, t: (mean + amplitude * np.cos(wave_number * points[:, 1] - frequency * t)) / dt)
+
 
 Item = Solid | RigidBody | Hand | Liquid | Smoke | Inflow | Outflow | Force | SurfacePressure
 

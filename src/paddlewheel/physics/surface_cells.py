@@ -37,7 +37,7 @@ def beside(wet: np.ndarray, open: Faces) -> Faces:
     return Faces(*out)
 
 
-def meet_air(velocity: Faces, free: np.ndarray) -> None:
+def meet_air(velocity: Faces, free: np.ndarray, most: float = np.inf) -> None:
     """Set the velocity [m/s] of free faces, in place, so that no surface cell has a divergence.
 
     Along an axis with one free face, that moves as the one opposite to it does, and the axis has no divergence. Along
@@ -45,8 +45,12 @@ def meet_air(velocity: Faces, free: np.ndarray) -> None:
     among the free faces of the first kind, or if there are none, of the second. With one free face alone that is
     continuity; a layer parts from nothing but what flows along it, and what falls freely keeps its velocity. Faces
     between two cells of liquid, and at walls, are not touched.
+
+    None becomes faster than `most` [m/s] by that. Where splashes meet in surface cells, which have no pressure to part
+    them, what five faces let in would have to leave by the sixth; in the next step that is one of the five of another
+    cell, and so on. Such cells are not full, so there is room for it.
     """
-    _meet_air(velocity, free)
+    _meet_air(velocity, free, most)
 
 
 @kernel
@@ -70,7 +74,7 @@ def _free_faces(out, wet, open):
 
 
 @kernel
-def _meet_air(velocity, free):
+def _meet_air(velocity, free, most):
     """Each free face has one cell of liquid, so no two cells write to the same."""
     nx, ny, nz = free.shape
     for plane in prange(nx):
@@ -99,6 +103,7 @@ def _meet_air(velocity, free):
                     if which == 3 and single > 0:
                         continue
                     if which & 1:
-                        velocity[a][i, j, k] += less
+                        velocity[a][i, j, k] = min(max(velocity[a][i, j, k] + less, -most), most)
                     if which & 2:
-                        velocity[a][i + d0, j + d1, k + d2] -= less
+                        after = velocity[a][i + d0, j + d1, k + d2] - less
+                        velocity[a][i + d0, j + d1, k + d2] = min(max(after, -most), most)
