@@ -106,9 +106,11 @@ class ClassicStepper(Fluid):
         clock.stop("transfer")
 
         self._push(velocity, cells, now, dt)
+        air = self.surface_pressure(self.grid, now)
+        bodies = self.borne(self.bodies.pulled(bodies, now, dt), self.grid, pressure, air, seen.phi, flow, dt)
+        bodies = self.bodies.led(bodies, solids, self.hands.at(now, dt), dt)
         clock.stop("forces")
 
-        air = self.surface_pressure(self.grid, now)
         if cells.head is not None:  # the weight of what is above the centres of cells
             air = air - scene.density * scene.gravity[1] * cells.head
         relaxed = self._relaxed(velocity, cells, boundary, dt, air, pressure)

@@ -83,6 +83,13 @@ class Fluid:
         points = grid.cell_points().reshape(-1, 3)
         return sum(values_at(name, item, points, time).astype(float) for name, item in items).reshape(grid.shape)
 
+    def borne(self, bodies, grid: Grid, pressure, air, phi, velocity, dt: float) -> Sequence[Body]:
+        """The bodies after the fluid acted on those it carries one-way, by the last pressure [Pa] it had."""
+        if not any(item.one_way for item in self.bodies.items):
+            return bodies
+        pressure = np.where(pressure != 0.0, pressure, air)
+        return self.bodies.borne(bodies, self.solids.borne(bodies), grid, pressure, phi, velocity, dt)
+
     def projected(
         self,
         window: Window,

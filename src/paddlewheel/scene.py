@@ -63,7 +63,9 @@ class RigidBody:
     friction, restitution   where it touches solids and other bodies
     axis, pivot       a hinge: it only turns about the line through `pivot` [m] along `axis`
     locked            motions it does not have: any of x, y, z, and rx, ry, rz, to turn about them
-    one_way           it pushes the liquid as a solid does, and the liquid does not push it
+    one_way           the fluid carries it, and flows as if it were not there (FM96)
+    damping           [1/s] of what is carried one-way: how fast the part of it that is under the surface would take
+                      the fluid's velocity, if it were as heavy as that
     """
 
     shape: Shape
@@ -76,11 +78,14 @@ class RigidBody:
     pivot: tuple[float, float, float] | None = None
     locked: frozenset[str] = frozenset()
     one_way: bool = False
+    damping: float = 2.0
 
     def __post_init__(self):
         _check_shape(self)
         name = _kind(self)
         argument.positive(name, "density", self.density)
+        if argument.number(name, "damping", self.damping) < 0:
+            raise ValueError(f"{name}: damping={self.damping!r}, expected at least 0")
         for field_name in ("velocity", "angular_velocity"):
             object.__setattr__(self, field_name, argument.vector(name, field_name, getattr(self, field_name)))
         if argument.number(name, "friction", self.friction) < 0:

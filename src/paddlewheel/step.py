@@ -131,7 +131,9 @@ class Stepper(Fluid):
         clock.stop("transfer")
 
         velocity = self._forced(grid, old, phi, now, dt)
+        air = self.surface_pressure(grid, now)
         pulled = self.bodies.pulled(bodies, now, dt)
+        pulled = self.borne(pulled, grid, pressure, air, phi, old, dt)
         clock.stop("forces")
 
         holds = self.hands.at(now, dt)
@@ -140,7 +142,7 @@ class Stepper(Fluid):
         else:
             projection, solves, bodies, boundary, rest = self.projected(
                 window, velocity, phi, boundary, pulled, now, dt, start=pressure,
-                surface_pressure=self.surface_pressure(grid, now), holds=holds, known=state.contacts,
+                surface_pressure=air, holds=holds, known=state.contacts,
                 separating=self._separating(boundary),
             )  # fmt: skip
         clock.stop("pressure")

@@ -51,7 +51,7 @@ def channel(walls: str, seconds: float) -> Simulation:
 
 
 def test_flow_between_walls_that_hold_it():
-    """u = ½ (a/ν) y (H − y), which differences get right but for the ghost beyond the wall: h²/8 a/ν less than nothing."""
+    """u = ½ (a/ν) y (H − y), and ⅛ (a/ν) h² more: a velocity mirrored at the wall is linear there."""
     simulation = channel("no-slip", 0.5)
     h = 1 / 16
     y = (np.arange(8) + 0.5) * h
