@@ -211,18 +211,6 @@ def test_a_path_continues_a_saved_run_to_the_last_bit(tmp_path):
         assert all(np.array_equal(a, b) for a, b in zip(frame.state.bodies[0], other.bodies[0], strict=True))
 
 
-def test_what_is_coupled_one_way_falls_as_in_a_vacuum():
-    """The liquid does not push it, but it pushes the liquid, and the floor stops it."""
-    ball = pw.RigidBody(pw.Cylinder((0.5, 0.4, -1), (0.5, 0.4, 2), 0.1), 500.0, one_way=True, restitution=0.0)
-    simulation = pw.Simulation(tank(ball, water=POOL))
-    for n in range(1, 16):
-        simulation.step(DT)
-        np.testing.assert_allclose(place(simulation)[1], 0.4 - 0.5 * G * DT**2 * (n**2 - 1), atol=1e-6)
-    assert np.abs(simulation.state.velocity.y).max() > 0.3
-    simulation.advance(0.7)
-    assert place(simulation)[1] == pytest.approx(0.1, abs=0.02 * H)
-
-
 BODY = pw.RigidBody(BOX, 500.0)
 
 

@@ -204,9 +204,9 @@ BAD_PARTS = {
         r"Force: f=\(0, 1, 0\), expected a function f\(points, t\)",
     ),
     "pressure that is no function": (lambda: SurfacePressure(100.0), "SurfacePressure: f=100.0, expected a function"),
-    "advection to come": (
-        lambda: Method(advection="explicit"),
-        "Method: advection='explicit', expected one of 'flip', 'apic', 'semi-lagrangian', 'maccormack'",
+    "unknown advection": (
+        lambda: Method(advection="implicit"),
+        "Method: advection='implicit', expected one of 'flip', 'apic', 'semi-lagrangian', 'maccormack', 'explicit'",
     ),
     "surface to come": (lambda: Method(surface="level-set"), "surface='level-set', expected one of 'particles', 'mark"),
     "flip above one": (lambda: Method(flip=1.1), "Method: flip=1.1, expected a number from 0 to 1"),

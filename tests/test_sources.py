@@ -279,3 +279,15 @@ def test_a_ball_in_the_drain_is_gone():
     assert report.outflow == pytest.approx(start)
     assert report.volume == 0
     assert simulation.step().volume == 0
+
+
+@pytest.mark.parametrize("method", [Method(), Method.foster_metaxas()], ids=["modern", "classic"])
+def test_an_inflow_in_a_wall_gives_nothing_through_the_wall_beside_it(method):
+    """Through every plane of water above it goes what it gives, area × velocity, and no more."""
+    h, speed = 1 / 24, 0.5
+    inflow = Inflow(Box((-1, h, -1), (2 * h, 4 * h, 1)), velocity=(speed, 0, 0))
+    liquid = Liquid(Box((-1, -1, -1), (2, 0.4, 1)))
+    simulation = Simulation(Scene(size=(1.0, 0.75, h), cells=24, method=method, items=[inflow, liquid]))
+    simulation.step(0.005)
+    for j in range(5, 8):
+        assert simulation.state.velocity.y[:, j].sum() == pytest.approx(3 * speed, rel=1e-3)

@@ -10,6 +10,7 @@ import numpy as np
 from paddlewheel.hand import gripped
 from paddlewheel.kernel import kernel
 from paddlewheel.measure import carried
+from paddlewheel.physics.borne import soaked
 from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, wet, yielding
 from paddlewheel.physics.entry import way_into
 from paddlewheel.physics.pressure import Projection
@@ -19,7 +20,7 @@ from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.shapes import Shape
-from paddlewheel.types import AXES, SIDES, Body, Boundary, Faces, Grid, SolveFailedError, SolveInfo
+from paddlewheel.types import AXES, SIDES, Body, BodyFaces, Boundary, Faces, Grid, SolveFailedError, SolveInfo
 
 RESTS = 4  # times at most that what bodies rest on and the pressure are found from each other
 STILL = 3e-3  # part of the bodies' velocities by which the liquid may see them move otherwise than they do
@@ -240,11 +241,43 @@ class Bodies:
         """The bodies after gravity and the scene's forces, at their centres, acted for dt [s]."""
         return with_velocities(bodies, velocities(bodies) + self._pull(bodies, time, dt))
 
+    def borne(
+        self,
+        bodies,
+        filled: dict[int, BodyFaces],
+        grid: Grid,
+        pressure: np.ndarray,
+        phi: np.ndarray,
+        velocity: Faces,
+        dt: float,
+    ) -> tuple[Body, ...]:
+        """The bodies after the fluid acted for dt [s] on those that it carries one-way, which would fill `filled`.
+
+        pressure [Pa] at all centres of a grid, also those in air, φ [m] and velocity [m/s] are those of the fluid. The
+        damping is that at the end of the step,  (M + Δt D) V' = M V + Δt (J p + D u) .
+        """
+        V = velocities(bodies)
+        for n, faces in filled.items():
+            item, body = self.items[n], bodies[n]
+            M = rigid.mass_matrix(self.masses[n], item.density, body.orientation)
+            S, momentum = soaked(grid, faces, body.position, phi, velocity)
+            rate = dt * item.damping * self.scene.density
+            push = accelerated(np.zeros((1, 6)), [Coupled(faces, body.position, np.eye(6))], pressure, grid, dt)[0]
+            F = self._freedom(item, body.position)
+            V[n] = rigid.restricted_inverse(M + rate * S, F) @ (M @ V[n] + push + rate * momentum)
+        return with_velocities(bodies, V)
+
+    def led(self, bodies, boundary: Boundary, holds, dt: float) -> tuple[Body, ...]:
+        """The bodies after hands pulled them, where no pressure solve does that."""
+        if not bodies or not holds:
+            return tuple(bodies)
+        return with_velocities(bodies, self._held_by_hand(bodies, boundary, holds, dt, True)[0])
+
     def free(self, pulled, after, dt: float, most: float = _FREE) -> dict[str, np.ndarray]:
         """Which bodies fall freely, for `moved` to know: neither pressure, friction, contact, nor a hinge changed what
         forces did in dt [s], by more than this part of gravity."""
         change = np.abs(velocities(after) - velocities(pulled)).max(axis=1, initial=0.0)
-        return {"free": ~self._hinged & (change <= most * dt * np.linalg.norm(self.scene.gravity))}
+        return {"free": ~self._hinged & ~self._one_way & (change <= most * dt * np.linalg.norm(self.scene.gravity))}
 
     def acceleration(self, before, after, dt: float, held) -> dict[str, np.ndarray]:
         """What forces, pressure and contact did to bodies in dt [s], (n, 3) [m/s²], for `moved` to know.
@@ -261,7 +294,7 @@ class Bodies:
         them, nothing they touch holds them, and no hand does: those are `held`."""
         pulled = velocities(bodies) + self._pull(bodies, 0.0, 1 / self.scene.fps)
         contacts = self.touching(bodies, pulled, 0.0, 0.0)
-        bound = self._hinged | wet(self.coupled(bodies, boundary), liquid, grid)
+        bound = self._hinged | self._one_way | wet(self.coupled(bodies, boundary), liquid, grid)
         bound |= self.held(pulled, self.inverses(bodies), contacts, 0.0).any(axis=1)
         bound[held] = True
         return {"free": ~bound}
@@ -389,7 +422,7 @@ class Bodies:
         along as it displaces, (s − 1)/(s + 1) g: else one of little weight would be flung off.
         """
         gravity, item = np.array(self.scene.gravity), self.items[n]
-        if not self.scene.has_smoke or item.one_way:
+        if not self.scene.has_smoke:
             return gravity
         s, inside = item.density / self.scene.density, self._part_inside(n, body)
         return gravity * (inside * (1 - 1 / s) + (1 - inside) * (s - 1) / (s + 1))

@@ -15,7 +15,7 @@ from paddlewheel.kernel import threads_worth
 from paddlewheel.measure import Solids
 from paddlewheel.physics.pressure import Pressed, Projection, pressed, project
 from paddlewheel.physics.transfer import to_faces
-from paddlewheel.scene import Force, Scene, labelled, values_at
+from paddlewheel.scene import Force, Scene, SurfacePressure, labelled, values_at
 from paddlewheel.sources import Sources
 from paddlewheel.types import Body, Boundary, Faces, Grid, Particles, State
 
@@ -74,6 +74,21 @@ class Fluid:
             points = grid.face_points(a)[where[a]]
             for name, item in self.forces:
                 velocity[a][where[a]] += np.float32(dt) * values_at(name, item, points, time)[:, a].astype(np.float32)
+
+    def surface_pressure(self, grid: Grid, time: float) -> float | np.ndarray:
+        """What presses on the surface [Pa], at all centres; zero if nothing does."""
+        items = labelled(self.scene.items, SurfacePressure)
+        if not items:
+            return 0.0
+        points = grid.cell_points().reshape(-1, 3)
+        return sum(values_at(name, item, points, time).astype(float) for name, item in items).reshape(grid.shape)
+
+    def borne(self, bodies, grid: Grid, pressure, air, phi, velocity, dt: float) -> Sequence[Body]:
+        """The bodies after the fluid acted on those it carries one-way, by the last pressure [Pa] it had."""
+        if not any(item.one_way for item in self.bodies.items):
+            return bodies
+        pressure = np.where(pressure != 0.0, pressure, air)
+        return self.bodies.borne(bodies, self.solids.borne(bodies), grid, pressure, phi, velocity, dt)
 
     def projected(
         self,

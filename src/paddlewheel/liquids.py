@@ -1,11 +1,17 @@
-"""The liquids of a scene at its start: particles where they are."""
+"""The liquids of a scene: particles where they are at its start, and the surface around particles."""
 
 import numpy as np
 
 from paddlewheel.friction import Friction
-from paddlewheel.physics.seeding import seed, seed_in_chunks
+from paddlewheel.grid.levelset import extend_into_solids
+from paddlewheel.physics.pockets import fill_pockets
+from paddlewheel.physics.seeding import enclose_crowds, enclose_strays, seed, seed_in_chunks
+from paddlewheel.physics.surface import FAR, surface_distance
+from paddlewheel.physics.transfer import density
 from paddlewheel.scene import Inflow, Liquid, Scene, labelled, velocity_at
-from paddlewheel.types import Particles
+from paddlewheel.types import Boundary, Grid, Particles
+
+FULL = 0.99  # part of all room beyond which liquid has no surface: what looks like one is a lack of particles
 
 
 def check_room(scene: Scene, per_cell: int, outside) -> None:
@@ -40,3 +46,33 @@ def filled(scene: Scene, per_cell: int, outside) -> Particles:
         none = np.empty((0, 3))
         return Particles.at(none, none, affine)
     return particles
+
+
+def particle_surface(
+    grid: Grid,
+    particles: Particles,
+    first: np.ndarray,
+    boundary: Boundary,
+    seen: np.ndarray,
+    room: float,
+    *,
+    per_cell: int,
+    drains: np.ndarray | None = None,
+    gaps: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """φ [m] of particles in the order of their cells, extended into the solids, and their density at centres.
+
+    seen is the open volume about each centre [cells] and room that of the whole domain; drains are cells of outflows,
+    bool; gaps tells whether there may be small ones at walls.
+    """
+    counted = density(grid, particles.position, first)
+    if len(particles.position) > FULL * per_cell * room and counted.sum(dtype=np.float64) > FULL * per_cell * room:
+        phi = np.full(grid.shape, -FAR * grid.h, np.float32)
+    else:
+        phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
+        enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
+    phi = extend_into_solids(phi, boundary.phi, grid.h)
+    if not gaps:
+        fill_pockets(phi, boundary.open, grid.h, drains)
+    enclose_strays(phi, first, boundary.open, grid.h)
+    return phi, counted

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.classic import ClassicStepper
 from paddlewheel.friction import Friction
 from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene, Smoke
 from paddlewheel.smoke import SmokeStepper
@@ -140,7 +141,7 @@ class Simulation:
             reports.append(self.step(left if last else min(limit, 0.5 * left)))
             if last:
                 self.state.time = end
-        return _joined(reports)
+        return StepReport.joined(reports)
 
 
 def check(scene: Scene) -> None:
@@ -149,7 +150,9 @@ def check(scene: Scene) -> None:
     _stepper(scene).check()
 
 
-def _stepper(scene: Scene) -> Stepper | SmokeStepper:
+def _stepper(scene: Scene) -> Stepper | SmokeStepper | ClassicStepper:
+    if scene.method.is_explicit:
+        return ClassicStepper(scene)
     return SmokeStepper(scene) if scene.has_smoke else Stepper(scene)
 
 
@@ -172,24 +175,11 @@ def _check_change(old: Scene, new: Scene) -> None:
 _STATES = {
     "cells": lambda scene: scene.grid,
     "fluid": lambda scene: "smoke" if scene.has_smoke else "liquid",
-    "carriers": lambda scene: scene.method.surface,
+    "carriers": lambda scene: (scene.method.surface, scene.method.is_explicit),
     "gradients on particles": lambda scene: scene.method.advection == "apic",
     "viscosity on particles": lambda scene: Friction(scene).varies,
     "particles in a cell": lambda scene: scene.particles_per_axis,
 }
-
-
-def _joined(reports: list[StepReport]) -> StepReport:
-    stages = {stage: None for report in reports for stage in report.seconds}  # in their order
-    return reports[-1]._replace(
-        substeps=sum(report.substeps for report in reports),
-        divergence=max(report.divergence for report in reports),
-        inflow=sum(report.inflow for report in reports),
-        outflow=sum(report.outflow for report in reports),
-        warnings=list(dict.fromkeys(warning for report in reports for warning in report.warnings)),
-        solves=[solve for report in reports for solve in report.solves],
-        seconds={stage: sum(report.seconds.get(stage, 0.0) for report in reports) for stage in stages},
-    )
 
 
 def _check_report(report: StepReport, state: State) -> None:
@@ -210,6 +200,7 @@ def _check_state(state: State) -> None:
     arrays |= {"pressure": state.pressure, "phi": state.phi}
     arrays |= {f"particles.{name}": part for name, part in state.particles._asdict().items()}
     arrays |= {name: getattr(state, name) for name in ("density", "temperature") if getattr(state, name) is not None}
+    arrays |= {f"tracked.{name}": part for name, part in state.tracked.items()}
     for n, body in enumerate(state.bodies):
         arrays |= {f"bodies[{n}].{name}": part for name, part in body._asdict().items()}
     for name, array in arrays.items():

@@ -8,131 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
-from paddlewheel.grid.fractions import WEIGHTS
+from paddlewheel.method import ADVECTION, SOLVERS, VISCOSITY, Method  # noqa: F401, the first three for others
 from paddlewheel.solids import argument
 from paddlewheel.solids.pose import Pose, pose_at
 from paddlewheel.solids.shapes import Shape
-from paddlewheel.solve.linear import SOLVERS
 from paddlewheel.types import SIDES, Grid, check_memory
 
 WALLS = ("free-slip", "no-slip")
-VISCOUS_SURFACES = ("natural", "neumann", "extrapolated", "nichols-hirt")
-VISCOSITY = {  # and the surfaces it goes with, first the one it has if none is given
-    "variational": VISCOUS_SURFACES,
-    "decoupled": ("neumann", "extrapolated"),
-    "imex": ("natural", "extrapolated", "nichols-hirt"),
-    "explicit": VISCOUS_SURFACES,
-}
 MOST_VISCOUS = 1e30  # Pa s: single precision ends at 3e38
-ADVECTION = {  # and the surface it goes with
-    "flip": "particles",
-    "apic": "particles",
-    "semi-lagrangian": "markers",
-    "maccormack": "markers",
-}
 OF_GAS = ("vorticity", "dissipation", "viscosity")  # numbers of a scene that act on smoke only
-INTERPOLATION = ("staggered", "open-centroid")
-SURFACES = ("particles", "markers")
 MOTIONS = ("x", "y", "z", "rx", "ry", "rz")
-BODY_MASS = ("discrete", "exact")
-COUPLING = ("monolithic", "alternating")
 PARTICLES_PER_AXIS = (2, 3)  # with one alone, still water boils and loses volume
 WATER, AIR = 1000.0, 1.2  # kg/m³
 WARM_AIR_RISES = 9.81 / 293  # m/s² for each kelvin: what is warmer is lighter, by 1/293 of its weight
-MOST_CFL = 100  # steps so long that they say nothing of the flow any more
 _PROBED = 4  # points along each axis at which a function of the user's is tried
-
-
-@dataclass(frozen=True)
-class Method:
-    """How to compute: every choice by name.
-
-    advection      what carries the velocity: particles by "flip" or "apic", or the grid, "semi-lagrangian" (G05 §4.2)
-                   or "maccormack", which is of second order
-    flip           part of the particles' own velocity that "flip" keeps; the rest, 1 − flip, is PIC
-    interpolation  between samples at the centres of faces, "staggered", or of their open parts, "open-centroid" (R05)
-    surface        where the liquid is: around the "particles" that carry it, or around "markers", which carry nothing;
-                   None is the one that goes with the advection
-    weights        what part of a face is open (B07 §2.1): "area", "volume", "length", or 0 and 1 by "voxel"
-    solver         of the pressure: conjugate gradients with "multigrid", or with "mic", the classical reference
-    coupling       of rigid bodies: in the pressure solve, "monolithic", or after it, "alternating", as was classical
-    body_mass      their mass in it: "discrete", that of the parts of faces they fill, so that what weighs as much as
-                   water rests in it, or "exact"
-    cfl            cells that the fastest liquid may cross in one step; where it is torn apart, steps are shorter
-    tolerance      of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|
-    wall_separation     whether liquid may leave walls and bodies: nothing sucks it onto them (B07 §4)
-    viscosity           "variational", implicit in all components at once (B08); or what others did: "decoupled", each
-                        for itself, implicit (Stam 1999); "imex", what couples them explicit (Rasmussen et al. 2004);
-                        "explicit", all. The last two go in sub-steps (reports tell how many), and by whole cells
-    viscous_surface     what holds at the surface of viscous liquid: no traction, "natural"; the same on the sides of
-                        cells, 2-D, "nichols-hirt"; or what others took for it (B08 §7): "neumann", velocity does not
-                        change across it, or "extrapolated", air keeps its own. None is what goes with the viscosity
-    particles_per_cell  at the start: 8 or 27, in 2-D 4 or 9; None is two along each axis
-    """
-
-    advection: str = "flip"
-    flip: float = 0.97
-    interpolation: str = "staggered"
-    surface: str | None = None
-    weights: str = "area"
-    solver: str = "multigrid"
-    coupling: str = "monolithic"
-    body_mass: str = "discrete"
-    cfl: float = 3.0
-    tolerance: float = 1e-6
-    wall_separation: bool = False
-    viscosity: str = "variational"
-    viscous_surface: str | None = None
-    particles_per_cell: int | None = None
-
-    def __post_init__(self):
-        argument.choice("Method", "advection", self.advection, ADVECTION)
-        if not 0 <= argument.number("Method", "flip", self.flip) <= 1:
-            raise ValueError(f"Method: flip={self.flip!r}, expected a number from 0 to 1")
-        argument.choice("Method", "interpolation", self.interpolation, INTERPOLATION)
-        self._choose_surface()
-        argument.choice("Method", "weights", self.weights, WEIGHTS)
-        argument.choice("Method", "solver", self.solver, SOLVERS)
-        argument.choice("Method", "coupling", self.coupling, COUPLING)
-        argument.choice("Method", "body_mass", self.body_mass, BODY_MASS)
-        if argument.positive("Method", "cfl", self.cfl) > MOST_CFL:
-            raise ValueError(f"Method: cfl={self.cfl!r}, expected at most {MOST_CFL}")
-        if argument.positive("Method", "tolerance", self.tolerance) >= 1:
-            raise ValueError(f"Method: tolerance={self.tolerance!r}, expected less than 1")
-        argument.flag("Method", "wall_separation", self.wall_separation)
-        self._choose_viscous_surface()
-
-    def _choose_surface(self) -> None:
-        fitting = ADVECTION[self.advection]
-        if self.surface is None:
-            object.__setattr__(self, "surface", fitting)
-        elif argument.choice("Method", "surface", self.surface, SURFACES) != fitting:
-            why = {
-                "particles": "its particles carry the velocity, so they are more than markers",
-                "markers": "the grid carries the velocity, so its particles only mark the surface",
-            }[fitting]
-            raise ValueError(
-                f"Method: surface={self.surface!r} with advection={self.advection!r}: {why}; expected {fitting!r}"
-            )
-
-    def _choose_viscous_surface(self) -> None:
-        if self.viscosity == "stokes":
-            raise ValueError(
-                "Method: viscosity='stokes', pressure and viscosity in one solve, is not simulated yet; expected one "
-                f"of {', '.join(map(repr, VISCOSITY))}"
-            )
-        fitting = VISCOSITY[argument.choice("Method", "viscosity", self.viscosity, VISCOSITY)]
-        if self.viscous_surface is None:
-            object.__setattr__(self, "viscous_surface", fitting[0])
-        elif argument.choice("Method", "viscous_surface", self.viscous_surface, VISCOUS_SURFACES) not in fitting:
-            why = {
-                "decoupled": "no traction means that components of velocity are coupled, and each is for itself here",
-                "imex": "then no terms couple components of velocity, and there are none to be taken explicitly",
-            }[self.viscosity]
-            raise ValueError(
-                f"Method: viscous_surface={self.viscous_surface!r} with viscosity={self.viscosity!r}: {why}; expected "
-                f"{' or '.join(map(repr, fitting))}"
-            )
 
 
 @dataclass(frozen=True)
@@ -174,7 +63,9 @@ class RigidBody:
     friction, restitution   where it touches solids and other bodies
     axis, pivot       a hinge: it only turns about the line through `pivot` [m] along `axis`
     locked            motions it does not have: any of x, y, z, and rx, ry, rz, to turn about them
-    one_way           it pushes the liquid as a solid does, and the liquid does not push it
+    one_way           the fluid carries it, and flows as if it were not there (FM96)
+    damping           [1/s] of what is carried one-way: how fast the part of it that is under the surface would take
+                      the fluid's velocity, if it were as heavy as that
     """
 
     shape: Shape
@@ -187,11 +78,14 @@ class RigidBody:
     pivot: tuple[float, float, float] | None = None
     locked: frozenset[str] = frozenset()
     one_way: bool = False
+    damping: float = 2.0
 
     def __post_init__(self):
         _check_shape(self)
         name = _kind(self)
         argument.positive(name, "density", self.density)
+        if argument.number(name, "damping", self.damping) < 0:
+            raise ValueError(f"{name}: damping={self.damping!r}, expected at least 0")
         for field_name in ("velocity", "angular_velocity"):
             object.__setattr__(self, field_name, argument.vector(name, field_name, getattr(self, field_name)))
         if argument.number(name, "friction", self.friction) < 0:
@@ -345,6 +239,23 @@ class SurfacePressure:
     def __post_init__(self):
         _check_function(self)
 
+    @classmethod
+    def by_height(
+        cls, mean: float, amplitude: float = 0.0, wave_number: float = 0.0, frequency: float = 0.0, dt: float = 1.0
+    ) -> "SurfacePressure":
+        """The paper's pressure by the height y of the surface,  p = (A + B cos(C y − ω t)) / Δt .
+
+        mean, amplitude    A and B [Pa s]
+        wave_number        C [1/m]
+        frequency          ω [1/s]
+        dt                 Δt [s] over which A and B act; with one second they are pressures [Pa]
+        """
+        for name, value in (("mean", mean), ("amplitude", amplitude), ("wave_number", wave_number)):
+            argument.number("SurfacePressure", name, value)
+        argument.number("SurfacePressure", "frequency", frequency)
+        argument.positive("SurfacePressure", "dt", dt)
+        return cls(lambda points, t: (mean + amplitude * np.cos(wave_number * points[:, 1] - frequency * t)) / dt)
+
 
 Item = Solid | RigidBody | Hand | Liquid | Smoke | Inflow | Outflow | Force | SurfacePressure
 
@@ -412,6 +323,7 @@ class Scene:
         self._check_fluid()
         self._check_friction()
         self._check_heat()
+        self._check_explicit()
 
     @cached_property
     def grid(self) -> Grid:
@@ -496,6 +408,29 @@ class Scene:
             if item.temperature is not None and (callable(item.temperature) or item.temperature != 0):
                 raise ValueError(
                     f"{name}: temperature does nothing without Scene `thinning`, which says what warmth does"
+                )
+
+    def _check_explicit(self) -> None:
+        """Refuse what the explicit method does not do."""
+        if not self.method.is_explicit:
+            return
+        if self.has_smoke:
+            raise ValueError("Method: advection='explicit' is for liquid, and the scene has Smoke")
+        if self.thinning is not None:
+            raise ValueError("Scene: thinning with Method advection='explicit', which has one viscosity everywhere")
+        viscosities = {}
+        for name, item in labelled(self.items, Liquid | Inflow):
+            viscosities.setdefault(item.viscosity, name)
+            if callable(item.viscosity) or len(viscosities) > 1:
+                raise ValueError(
+                    f"{name}: viscosity={item.viscosity!r} with Method advection='explicit', which has one viscosity "
+                    "everywhere; expected the same number for all"
+                )
+        for name, item in labelled(self.items, RigidBody):
+            if not item.one_way:
+                raise ValueError(
+                    f"{name}: Method advection='explicit' moves bodies with the liquid and not the liquid with them; "
+                    "expected one_way=True"
                 )
 
     @property

@@ -117,6 +117,7 @@ class SmokeStepper(Fluid):
         given = self._given(brought.velocity, state.ahead, boundary, dt)
         velocity = self._forced(given, brought, boundary, open, now - 0.5 * dt, dt)  # forces as in the middle of it
         pulled = self.bodies.pulled(bodies, now, dt)
+        pulled = self.borne(pulled, grid, pressure, 0.0, self._everywhere, given, dt)
         clock.stop("forces")
 
         holds = self.hands.at(now, dt)
@@ -169,9 +170,9 @@ class SmokeStepper(Fluid):
 
     def projected(self, window, velocity, phi, boundary, bodies, time, dt, **rest) -> Coupling:
         """As of any fluid; but where no solid moves the matrix stays the same, and its set-up is kept."""
-        if self._kept is None:
+        if self._kept is None or bodies:
             coupling = super().projected(window, velocity, phi, boundary, bodies, time, dt, **rest)
-            self._kept = None if self.solids.moving else coupling.projection
+            self._kept = None if self.solids.moving or bodies else coupling.projection
             return coupling
         opened = self.sources.opened(boundary, window)
         projection = self._kept.again(opened, velocity, dt, rest.get("start"))

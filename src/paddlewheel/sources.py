@@ -206,7 +206,8 @@ class Sources:
         for a in range(3):
             np.minimum(open[a], boundary.open[a], out=open[a])  # keeps the walls of the domain
             np.copyto(open[a], boundary.open[a], where=alone[a] == 1)  # what others are there measured best themselves
-            velocity.append(np.where(inside[a], given[a], boundary.velocity[a]))
+            # what other solids close beside it gives nothing
+            velocity.append(np.where(inside[a] & (alone[a] < 1), given[a], boundary.velocity[a]))
         if boundary.bodies:
             self._leave_to_bodies(velocity, open, boundary, inside, window.grid.first)
         return boundary._replace(open=open, velocity=Faces(*velocity))

@@ -6,26 +6,18 @@ import numpy as np
 
 from paddlewheel.fluid import Clock, Fluid, from_particles
 from paddlewheel.grid.extrapolate import extrapolate
-from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.grid.window import Window, window_around
 from paddlewheel.heat import Heat
-from paddlewheel.liquids import check_room, filled
+from paddlewheel.liquids import check_room, filled, particle_surface
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.carried import carried_faces
 from paddlewheel.physics.deform import rates, straight_loss
-from paddlewheel.physics.pockets import fill_pockets
-from paddlewheel.physics.seeding import (
-    density_error,
-    enclose_crowds,
-    enclose_strays,
-    reseed,
-    volume_seen,
-)
+from paddlewheel.physics.seeding import density_error, reseed, volume_seen
 from paddlewheel.physics.separation import around, touching
-from paddlewheel.physics.surface import FAR, liquid_volume, surface_distance
-from paddlewheel.physics.transfer import density, sorted_by_cell, to_particles
-from paddlewheel.scene import Scene, SurfacePressure, labelled, values_at
+from paddlewheel.physics.surface import FAR, liquid_volume
+from paddlewheel.physics.transfer import sorted_by_cell, to_particles
+from paddlewheel.scene import Scene
 from paddlewheel.types import Boundary, Faces, SolveInfo, State, StepReport
 
 WAVES = 0.7  # a step lasts at most this × √(h/g): the shortest waves a grid can hold go unstable at 1.1
@@ -34,7 +26,6 @@ FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to keep their 
 SHIFT_RATE = 0.5  # part of an error of density that one step mends
 MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
 FREE = 0.75  # part of gravity's acceleration above which liquid begins to count as falling freely
-FULL = 0.99  # part of all room beyond which liquid has no surface: what looks like one is a lack of particles
 MARGIN = 2  # cells around the liquid that are looked at besides those whose velocity is wanted
 
 
@@ -140,7 +131,9 @@ class Stepper(Fluid):
         clock.stop("transfer")
 
         velocity = self._forced(grid, old, phi, now, dt)
+        air = self.surface_pressure(grid, now)
         pulled = self.bodies.pulled(bodies, now, dt)
+        pulled = self.borne(pulled, grid, pressure, air, phi, old, dt)
         clock.stop("forces")
 
         holds = self.hands.at(now, dt)
@@ -149,7 +142,7 @@ class Stepper(Fluid):
         else:
             projection, solves, bodies, boundary, rest = self.projected(
                 window, velocity, phi, boundary, pulled, now, dt, start=pressure,
-                surface_pressure=self._surface_pressure(grid, now), holds=holds, known=state.contacts,
+                surface_pressure=air, holds=holds, known=state.contacts,
                 separating=self._separating(boundary),
             )  # fmt: skip
         clock.stop("pressure")
@@ -245,16 +238,10 @@ class Stepper(Fluid):
     def _surface(self, window, particles, first, boundary, seen) -> tuple[np.ndarray, np.ndarray]:
         """φ [m] of the particles, extended into the solids, and the relative excess of their density."""
         grid, drains, per_cell, (seen, room) = window.grid, self.sources.drains, self.per_cell, seen
-        counted = density(grid, particles.position, first)
-        if len(particles.position) > FULL * per_cell * room and counted.sum(dtype=np.float64) > FULL * per_cell * room:
-            phi = np.full(grid.shape, -FAR * grid.h, np.float32)
-        else:
-            phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
-            enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
-        phi = extend_into_solids(phi, boundary.phi, grid.h)
-        if not self.scene.method.wall_separation:  # else gaps at walls may be
-            fill_pockets(phi, boundary.open, grid.h, None if drains is None else window.cells(drains))
-        enclose_strays(phi, first, boundary.open, grid.h)
+        phi, counted = particle_surface(
+            grid, particles, first, boundary, seen, room, per_cell=per_cell,
+            drains=None if drains is None else window.cells(drains), gaps=self.scene.method.wall_separation,
+        )  # fmt: skip
         return phi, density_error(counted, seen, phi, grid.h, per_cell=per_cell)
 
     def _seen(self, boundary) -> tuple[np.ndarray, float]:
@@ -271,14 +258,6 @@ class Stepper(Fluid):
         if self.forces:
             self.push(grid, velocity, Faces(*(_beside_liquid(phi, a) for a in range(3))), time, dt)
         return velocity
-
-    def _surface_pressure(self, grid, time) -> float | np.ndarray:
-        """What presses on the surface [Pa], at all centres; zero if nothing does."""
-        items = labelled(self.scene.items, SurfacePressure)
-        if not items:
-            return 0.0
-        points = grid.cell_points().reshape(-1, 3)
-        return sum(values_at(name, item, points, time).astype(float) for name, item in items).reshape(grid.shape)
 
     def _falling(self, old, velocity, dt) -> dict[int, np.ndarray]:
         """How much farther liquid on faces goes in the next step than its velocity takes it, if it falls freely [m].

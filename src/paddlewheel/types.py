@@ -248,6 +248,7 @@ class State:
     ahead      [m/s] on faces, float32: half of what forces and pressure did to smoke's velocity in the last step; what
                is carried, by particles too, is ahead of the flow by that. None without smoke
     numbered   how many particles have got an id so far; None if they get none
+    tracked    what else is known of where the liquid is, by trackers that need more than particles: arrays by name
     """
 
     time: float
@@ -265,6 +266,7 @@ class State:
     markers: np.ndarray | None = None
     ahead: Faces | None = None
     numbered: int | None = None
+    tracked: dict[str, np.ndarray] = field(default_factory=dict)
 
     def copy(self) -> "State":
         """A state that shares no array with this one."""
@@ -274,6 +276,7 @@ class State:
         if self.ahead is not None:
             optional["ahead"] = Faces(*map(np.copy, self.ahead))
         optional["numbered"] = self.numbered
+        optional["tracked"] = {name: array.copy() for name, array in self.tracked.items()}
         return State(self.time, self.steps, *(self._mapped(np.copy)), bodies, contacts, **optional)
 
     def number(self, given: int) -> None:
@@ -304,6 +307,7 @@ class State:
         for part in Body._fields if self.bodies else ():
             arrays[f"bodies.{part}"] = np.array([getattr(body, part) for body in self.bodies])
         arrays |= {f"contacts.{name}": array for name, array in self.contacts.items()}
+        arrays |= {f"tracked.{name}": array for name, array in self.tracked.items()}
         arrays |= self._optional()
         if self.ahead is not None:
             arrays |= {f"ahead.{a}": u for a, u in zip(AXES, self.ahead, strict=True)}
@@ -326,7 +330,10 @@ class State:
                 optional["numbered"] = int(file["numbered"])
             bodies = [file[f"bodies.{part}"] for part in Body._fields if f"bodies.{part}" in file]
             bodies = tuple(Body(*row) for row in zip(*bodies, strict=True))
-            contacts = {name.removeprefix("contacts."): file[name] for name in file if name.startswith("contacts.")}
+            contacts, optional["tracked"] = (
+                {name.removeprefix(prefix): file[name] for name in file if name.startswith(prefix)}
+                for prefix in ("contacts.", "tracked.")
+            )
             return cls(
                 float(file["time"]), int(file["steps"]), velocity, file["pressure"], file["phi"], particles, shift,
                 bodies, contacts, **optional,
@@ -371,6 +378,20 @@ class StepReport(NamedTuple):
     solves: list[SolveInfo]
     seconds: dict[str, float]
     smoke: float = 0.0
+
+    @classmethod
+    def joined(cls, reports: "list[StepReport]") -> "StepReport":
+        """What steps did one after another: the last report, with sums, the worst divergence, and all that was said."""
+        stages = {stage: None for report in reports for stage in report.seconds}  # in their order
+        return reports[-1]._replace(
+            substeps=sum(report.substeps for report in reports),
+            divergence=max(report.divergence for report in reports),
+            inflow=sum(report.inflow for report in reports),
+            outflow=sum(report.outflow for report in reports),
+            warnings=list(dict.fromkeys(warning for report in reports for warning in report.warnings)),
+            solves=[solve for report in reports for solve in report.solves],
+            seconds={stage: sum(report.seconds.get(stage, 0.0) for report in reports) for stage in stages},
+        )
 
 
 def check_memory(grid: Grid, needed: int | None = None) -> None:

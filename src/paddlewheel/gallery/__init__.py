@@ -13,6 +13,7 @@ from paddlewheel.gallery import (
     coiling,
     cylinder,
     dam_break,
+    dam_break_markers,
     dam_break_pillar,
     drag_and_launch,
     falling_sheet,
@@ -44,6 +45,7 @@ from paddlewheel.gallery import (
     viscous_substeps,
     vortex_box,
     vortex_street,
+    wave_over_step,
 )
 
 SCENES = {
@@ -84,4 +86,6 @@ SCENES = {
     "spinning-disc": spinning_disc,
     "viscous-substeps": viscous_substeps,
     "vortex-street": vortex_street,
+    "wave-over-step": wave_over_step,
+    "dam-break-markers": dam_break_markers,
 }

@@ -9,6 +9,7 @@ from paddlewheel.kernel import kernel, prange, threads_worth
 from paddlewheel.measure.lattice import at_half_nodes, box_around, faces_of, hull, to_faces, unite
 from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid
 
+NOWHERE = BodyFaces((0, 0, 0), *(Faces(*(np.zeros((0, 0, 0), t),) * 3) for t in "f?"))  # of a body that is not there
 _ALIKE = 0.25  # cells by which nodes on one side of a gap may differ in depth
 
 
@@ -17,7 +18,8 @@ def with_bodies(grid: Grid, boundary: Boundary, shapes, bodies: Sequence[Body], 
 
     Each is measured by its own distance, so that gaps narrower than a cell
     stay open. Where bodies and solids meet they may want more of a face than
-    there is: then the bodies get less. The arrays of the boundary are changed.
+    there is: then the bodies get less. Those without a shape, None, take no room. The arrays of the boundary are
+    changed.
     """
     phi, found = boundary.phi, [_filled(grid, boundary.phi, shape, weights) for shape in shapes]
     _share_out(boundary, [(box, filled) for box, filled, _ in found if filled])
@@ -25,6 +27,14 @@ def with_bodies(grid: Grid, boundary: Boundary, shapes, bodies: Sequence[Body], 
     phi = _with_gaps(grid, boundary, [box for box, filled, _ in found if filled])
     boundary = boundary._replace(phi=phi, bodies=tuple(measured), others=boundary.velocity)
     return boundary._replace(velocity=carried(grid, boundary, bodies))
+
+
+def alone(grid: Grid, shape) -> BodyFaces:
+    """What a body would fill of the faces around it, by volume, if nothing else were there."""
+    box, filled, _ = _filled(grid, np.full(grid.node_shape, np.inf, np.float32), shape, "volume")
+    if filled is None:
+        return NOWHERE
+    return BodyFaces(tuple(s.start for s in box), filled, Faces(*(np.zeros(f.shape, np.bool_) for f in filled)))
 
 
 def carried(grid: Grid, boundary: Boundary, bodies: Sequence[Body]) -> Faces:
@@ -47,6 +57,8 @@ def _filled(grid, phi, shape, weights) -> tuple:
 
     Unites φ with it.
     """
+    if shape is None:
+        return None, None, None
     box = box_around(grid, shape.bounds())
     fine = at_half_nodes(grid, shape, box)
     within = None if fine is None else np.ascontiguousarray(fine[::2, ::2, ::2])
@@ -84,7 +96,7 @@ def _within(inner, outer) -> tuple[slice, slice, slice]:
 def _body_faces(grid, phi, box, filled, within, open_sides) -> BodyFaces:
     """What a body fills of the faces in its box, and those it is nearest to."""
     if filled is None:
-        return BodyFaces((0, 0, 0), *(Faces(*(np.zeros((0, 0, 0), t),) * 3) for t in "f?"))
+        return NOWHERE
     near = Faces(*(to_faces(within, a) <= to_faces(phi[box], a) for a in range(3)))
     for a in range(3):
         _leave_sides(grid, near[a], box, a, open_sides)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from paddlewheel.grid.fractions import open_fractions
-from paddlewheel.measure.body_faces import with_bodies
+from paddlewheel.measure.body_faces import NOWHERE, alone, with_bodies
 from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, faces_of, node_distance, to_faces, unite
 from paddlewheel.measure.push_out import Pushed, beside, distance_to, push_out
 from paddlewheel.scene import RigidBody, Solid, checked_sides, labelled
@@ -14,7 +14,7 @@ from paddlewheel.solids.pose import Pose, project_on
 from paddlewheel.solids.rigid import placed
 from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.solids.table import tabulated
-from paddlewheel.types import AXES, Body, Boundary, Faces, Grid, check_memory
+from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid, check_memory
 
 PASSED = 0.25  # cells that a solid moves in a step for particles beside it to go in its frame
 BESIDE = 2.0  # cells from it, and what it moves besides
@@ -25,7 +25,8 @@ class Solids:
 
     Static solids are measured once; each moving one, and each rigid body, only
     in its bounding box and a few cells around it. Of `items` only these count,
-    and errors name them by their place among the items.
+    and errors name them by their place among the items. Bodies that the fluid
+    carries one-way are known here, but it goes through them.
     """
 
     def __init__(self, grid: Grid, items, weights: str = "area", open_sides=frozenset()):
@@ -41,16 +42,19 @@ class Solids:
         masses = [mass_of(body.shape, grid.h if grid.is_2d else None) for body in bodies]
         shapes = tabulated([body.shape for body in bodies], grid.h, 0.5 * grid.h if grid.is_2d else None)
         self._bodies = list(zip(shapes, masses, strict=True))
+        self._one_way = [body.one_way for body in bodies]
         self._known_poses: dict[float, list[Pose]] = {}
         self._last: tuple[float, Boundary] | None = None
         self._static = None if self.moving else self._closed(self._phi, self._open, grid.zeros_faces())
         if self._static is not None:
+            if bodies:
+                self._static = self._static._replace(bodies=(NOWHERE,) * len(bodies), others=self._static.velocity)
             self._open = None  # not needed again
 
     @property
     def moving(self) -> bool:
-        """Whether any solid moves."""
-        return bool(self._moving or self._bodies)
+        """Whether any solid moves that the fluid feels."""
+        return bool(self._moving) or not all(self._one_way)
 
     @property
     def masses(self) -> list[Mass]:
@@ -77,8 +81,14 @@ class Solids:
         bodies = self.drawn if bodies is None else bodies
         if not bodies:
             return self._scripted(time)
-        boundary = self._measured(time)
-        return with_bodies(self.grid, boundary, self._placed(bodies), bodies, self.weights, self.open_sides)
+        boundary, shapes = self._measured(time), self._placed(bodies)
+        shapes = [None if passed else shape for shape, passed in zip(shapes, self._one_way, strict=True)]
+        return with_bodies(self.grid, boundary, shapes, bodies, self.weights, self.open_sides)
+
+    def borne(self, bodies: Sequence[Body]) -> dict[int, BodyFaces]:
+        """What bodies that the fluid carries one-way would fill, by their index."""
+        shapes = self._placed(bodies)
+        return {n: alone(self.grid, shapes[n]) for n, one_way in enumerate(self._one_way) if one_way}
 
     def _scripted(self, time) -> Boundary:
         """The boundary without the rigid bodies. It is asked for more than once in a step."""
@@ -169,7 +179,8 @@ class Solids:
     def _going(self, time, bodies) -> list[Moved]:
         """The solids that can move, where they are at a time."""
         poses = zip(self._moving, self._poses(time), strict=True)
-        return [Moved(solid.shape, pose) for (_, solid), pose in poses] + self._placed(bodies)
+        felt = [shape for shape, passed in zip(self._placed(bodies), self._one_way, strict=True) if not passed]
+        return [Moved(solid.shape, pose) for (_, solid), pose in poses] + felt
 
     def _poses(self, time) -> list[Pose]:
         """Those of the scripted solids at a time. The last two are kept: a step asks again for its start and end."""

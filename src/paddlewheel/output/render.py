@@ -1,4 +1,5 @@
-"""Frames as pictures: a 2-D scene as its particles, with matplotlib; a 3-D scene as its surface, with pyvista.
+"""Frames as pictures: a 2-D scene as its particles, or as its surface if it has none, with matplotlib; a 3-D scene as
+its surface, with pyvista.
 
 Smoke is drawn in rooms of its own, `render_smoke` and `volume`, and needs matplotlib only.
 
@@ -57,9 +58,15 @@ def reference_speed(scene: Scene) -> float:
 
 
 def _draw_plane(path, scene, solid, state) -> None:
-    """Particles coloured by their speed."""
+    """Particles coloured by their speed; without any, what is inside the surface, and the markers on it."""
     grid = scene.grid
     pixels = pixels_of(grid.size)
+    if state.tracked:
+        with canvas(path, pixels, state.time, _EMPTY) as ax:
+            _fill_plane(ax, grid, state, _colours(scene)[0])
+            draw_solids(ax, grid, solid[:, :, 0])
+            ax.set(xlim=(0, grid.size[0]), ylim=(0, grid.size[1]))
+        return
     position, speed = state.particles.position, np.linalg.norm(state.particles.velocity, axis=1)
     spacing = grid.h / scene.particles_per_axis * pixels[0] / grid.size[0]  # pixels between particles
     with canvas(path, pixels, state.time, _EMPTY) as ax:
@@ -69,6 +76,26 @@ def _draw_plane(path, scene, solid, state) -> None:
         )  # fmt: skip
         draw_solids(ax, grid, solid[:, :, 0])
         ax.set(xlim=(0, grid.size[0]), ylim=(0, grid.size[1]))
+
+
+def _fill_plane(ax, grid, state, colour) -> None:
+    """Liquid in one colour: inside the curves that are tracked, with the markers on them, or where φ < 0."""
+    if "parts" in state.tracked:
+        points, parts = state.tracked["points"][:, :2], state.tracked["parts"]
+        first = np.flatnonzero(parts[:, 1] <= parts[:, 0])  # where a curve comes back to its first point
+        codes = np.full(len(points), 2, np.uint8)  # of matplotlib's paths: on by a line, and
+        codes[np.append(0, first[:-1] + 1)] = 1  # to a new curve
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path as Outline
+
+        ax.add_patch(PathPatch(Outline(points, codes), facecolor=colour, linewidth=0, alpha=0.6))
+        ax.scatter(*points.T, s=4, color=SURFACE_COLOUR, linewidths=0)
+        return
+    if not (state.phi < 0).any():
+        return
+    phi = np.pad(state.phi[:, :, 0], 1, mode="edge")  # on to the sides
+    x, y = (np.concatenate([[0.0], (np.arange(n) + 0.5) * grid.h, [n * grid.h]]) for n in grid.shape[:2])
+    ax.contourf(x, y, phi.T, [phi.min() - 1.0, 0.0], colors=[colour])
 
 
 def _draw_space(path, scene, solid, state) -> None:

@@ -1,0 +1,225 @@
+"""The time step of Foster & Metaxas 1996, a list of calls from top to bottom.
+
+Explicit and by whole cells: liquid is in a cell or not, a solid fills a cell or
+not, and the pressure at the centre of a surface cell is that of the air. What
+the other steps solve for, this one sweeps away.
+"""
+
+import math
+
+import numpy as np
+
+from paddlewheel.continuation import Known
+from paddlewheel.fluid import Clock, Fluid
+from paddlewheel.grid.window import Window
+from paddlewheel.physics.audit import audit
+from paddlewheel.physics.momentum import carried, longest_step
+from paddlewheel.physics.relaxation import Relaxed, relax
+from paddlewheel.physics.surface import liquid_volume
+from paddlewheel.physics.surface_cells import beside, free_faces, meet_air
+from paddlewheel.scene import Inflow, Liquid, Scene, labelled, velocity_at
+from paddlewheel.surface_trackers import HeightField, SurfaceMarkers
+from paddlewheel.trackers import Markers, Seen, Tracked, Tracker, Way
+from paddlewheel.types import Boundary, Faces, State, StepReport
+
+HALF = 0.5 + 1e-6  # a cell, and some rounding
+TRACKERS: dict[str, type[Tracker]] = {
+    "markers": Markers,
+    "surface-markers": SurfaceMarkers,
+    "height-field": HeightField,
+}
+
+
+class ClassicStepper(Fluid):
+    """The time step of a scene with liquid by the explicit method."""
+
+    def __init__(self, scene: Scene):
+        super().__init__(scene)
+        self.tracker = TRACKERS[scene.method.surface](self)
+        self._window = Window(scene.grid, scene.grid)
+        self._friction = (self.friction.same or 0.0) / scene.density  # m²/s
+
+    def check(self) -> None:
+        """Refuse what cannot start."""
+        self.tracker.check()
+
+    def start(self) -> State:
+        """The state at time zero: what is tracked, and the velocity that its liquids were given, if solids let it."""
+        bodies = self.bodies.start()
+        solids = self.boundary(0.0, bodies)
+        tracked, seen = self.tracker.seen(self.tracker.start(solids, bodies), solids)
+        boundary = self.sources.opened(solids, self._window)
+        cells = _Cells(seen, boundary, solids, self.grid.h)
+        relaxed = self._relaxed(self._given(cells, boundary), cells, boundary, 1.0, 0.0, None)
+        velocity = self._everywhere(relaxed.velocity, cells, solids)
+        return self._state(0.0, 0, velocity, np.zeros(self.grid.shape), seen.phi, tracked, bodies, {})
+
+    def limit(self, state: State) -> float:
+        """The largest step [s]: the fastest liquid or solid crosses `cfl` cells; sub-steps may be shorter."""
+        fastest = max(*(float(max(u.max(), -u.min())) for u in state.velocity), self.fastest_solid(state))
+        limits = [self.scene.method.cfl * self.grid.h / fastest] if fastest else []
+        if any(self.scene.gravity):  # what is at rest may fall from now on
+            limits.append(self.scene.method.cfl * self._stable(state))
+        return min(limits, default=math.inf)
+
+    def step(self, state: State, dt: float) -> tuple[State, StepReport]:
+        """The state dt [s] later, and what happened, in as many sub-steps as are stable. The old one loses its arrays.
+
+        They are of the same length, but for the velocity that grows on the way.
+        """
+        reports, end = [], state.time + dt
+        with self.threads(state.particles):
+            while True:
+                left = end - state.time
+                parts = max(1, math.ceil(left / self._stable(state) - 1e-9))
+                state, report = self._step(state, left / parts)
+                reports.append(report)
+                if parts == 1:
+                    break
+        state.time = end
+        return state, StepReport.joined(reports)._replace(dt=dt)
+
+    def _step(self, state, dt) -> tuple[State, StepReport]:
+        scene, now, number, clock = self.scene, state.time + dt, state.steps + 1, Clock()
+
+        bodies, contacts = self.bodies.moved(state.bodies, state.contacts, state.time, dt)
+        clock.stop("contact")
+
+        solids = self.boundary(now, bodies)
+        boundary = self.sources.opened(solids, self._window)
+        clock.stop("solids")
+
+        flow, pressure, particles, _ = state.release()
+        way = Way(flow, solids, state.time, dt, number, state.bodies, bodies)
+        tracked, inflow, outflow, warnings = self.tracker.moved(Tracked(particles, state.tracked), way)
+        clock.stop("move")
+
+        tracked, seen = self.tracker.seen(tracked, solids)
+        cells = _Cells(seen, boundary, solids, self.grid.h)
+        clock.stop("surface")
+
+        velocity = carried(
+            self.grid, _closed(flow, boundary), cells.faces, solids.velocity,
+            Faces(*(w == 0 for w in solids.open)), dt,
+            viscosity=self._friction, slip=self._slip, solids_slip=scene.walls == "free-slip",
+        )  # fmt: skip
+        clock.stop("transfer")
+
+        self._push(velocity, cells, now, dt)
+        air = self.surface_pressure(self.grid, now)
+        bodies = self.borne(self.bodies.pulled(bodies, now, dt), self.grid, pressure, air, seen.phi, flow, dt)
+        bodies = self.bodies.led(bodies, solids, self.hands.at(now, dt), dt)
+        clock.stop("forces")
+
+        if cells.head is not None:  # the weight of what is above the centres of cells
+            air = air - scene.density * scene.gravity[1] * cells.head
+        relaxed = self._relaxed(velocity, cells, boundary, dt, air, pressure)
+        clock.stop("pressure")
+
+        velocity = Faces(*(u.astype(np.float32) for u in relaxed.velocity))
+        worst, _ = audit(self.grid, velocity, cells.sign, boundary, scene.density)
+        _, energy = audit(self.grid, velocity, seen.phi, boundary, scene.density)
+        volume = liquid_volume(seen.phi, solids.phi, self.grid.h) if seen.volume is None else seen.volume
+        clock.stop("report")
+
+        velocity = self._everywhere(velocity, cells, solids)
+        clock.stop("extrapolate")
+
+        report = StepReport(
+            dt, 1, worst, volume, energy, inflow, outflow,
+            [*warnings, *self.warnings(0, relaxed)], [relaxed.info], clock.seconds,
+        )  # fmt: skip
+        return self._state(now, number, velocity, relaxed.pressure, seen.phi, tracked, bodies, contacts), report
+
+    def _stable(self, state) -> float:
+        """The longest sub-step [s]."""
+        return longest_step(self.grid, state.velocity, self._friction, self.scene.gravity)
+
+    @property
+    def _slip(self) -> dict[str, bool]:
+        """The sides that are walls, and whether liquid slips along them; in 2-D it does along z."""
+        flat = {"-z", "+z"} if self.grid.is_2d else set()
+        sides = {a + b for a in "-+" for b in "xyz"} - self.scene.open_sides
+        return {side: self.scene.walls != "no-slip" or side in flat for side in sides}
+
+    def _push(self, velocity, cells, time, dt) -> None:
+        """Let gravity and the scene's forces act for dt on the faces beside liquid, in place."""
+        for u, g, where in zip(velocity, self.scene.gravity, cells.faces, strict=True):
+            if g:
+                u[where] += g * dt
+        self.push(self.grid, velocity, cells.faces, time, dt)
+
+    def _relaxed(self, velocity, cells, boundary, dt, air, start) -> Relaxed:
+        """The pressure, and the velocity after it, also that of free faces, which get no faster than any was."""
+        method = self.scene.method
+        relaxed = relax(
+            self.grid, velocity, cells.full, cells.surface, boundary, dt,
+            density=self.scene.density, surface_pressure=air, tolerance=method.tolerance,
+            over_relaxation=method.over_relaxation, start=start, head=cells.head,
+        )  # fmt: skip
+        fastest = max(float(np.abs(u[f]).max(initial=0.0)) for u, f in zip(relaxed.velocity, cells.faces, strict=True))
+        meet_air(relaxed.velocity, cells.free, fastest)
+        return relaxed
+
+    def _everywhere(self, velocity, cells, solids) -> Faces:
+        """The velocity beyond the liquid, in solids and in sources, float32."""
+        velocity = Faces(*(np.asarray(u, np.float32) for u in velocity))
+        return self.continued(velocity, Known(cells.faces, None, None), solids, self._window)
+
+    def _given(self, cells, boundary) -> Faces:
+        """The velocity that liquids and inflows have at the start, on faces beside liquid: that of the nearest."""
+        velocity = _closed(self.grid.zeros_faces(), boundary)
+        items = labelled(self.scene.items, Liquid | Inflow)
+        for a, where in enumerate(cells.faces):
+            points = self.grid.face_points(a)[where]
+            if not len(points):
+                continue
+            distances = np.array([item.shape.distance(points) for _, item in items])
+            nearest = distances.argmin(axis=0)
+            for n, (name, item) in enumerate(items):
+                mine = nearest == n
+                velocity[a][tuple(i[mine] for i in np.nonzero(where))] = velocity_at(name, item, points[mine])[:, a]
+        return velocity
+
+    def _state(self, time, steps, velocity, pressure, phi, tracked, bodies, contacts) -> State:
+        return State(
+            time, steps, velocity, pressure, phi, tracked.particles, self.grid.zeros_faces(), bodies, contacts,
+            tracked=tracked.arrays,
+        )  # fmt: skip
+
+
+class _Cells:
+    """The cells with liquid, and their faces.
+
+    free     which faces of each meet the air, see `free_faces`
+    surface  those with any,
+    full     those with none, bool
+    faces    the open faces of both, bool
+    sign     a level set of the full ones
+    head     how far the surface is above each centre [m], if that is tracked; zero in surface cells that have it not
+             within them, but face the air at the side: they have its pressure
+    """
+
+    def __init__(self, seen: Seen, boundary: Boundary, solids: Boundary, h: float):
+        wet = seen.wet & _touched(solids.open)
+        self.free = free_faces(wet, boundary.open)
+        self.surface = self.free > 0
+        self.full = wet & ~self.surface
+        self.faces = beside(wet, boundary.open)
+        self.sign = np.where(self.full, np.float32(-1), np.float32(1))
+        self.head = seen.head
+        if seen.head is not None:
+            self.head = np.where(self.surface & (np.abs(seen.head) > HALF * h), 0.0, seen.head)
+
+
+def _closed(velocity: Faces, boundary: Boundary) -> Faces:
+    """The velocity, float64, with that of solids and inflows on the faces they close."""
+    parts = zip(velocity, boundary.open, boundary.velocity, strict=True)
+    return Faces(*(np.where(w > 0, u, v).astype(np.float64) for u, w, v in parts))
+
+
+def _touched(open) -> np.ndarray:
+    """The cells with an open face, bool."""
+    return np.any([w.take(range(w.shape[a] - 1), a) > 0 for a, w in enumerate(open)], axis=0) | np.any(
+        [w.take(range(1, w.shape[a]), a) > 0 for a, w in enumerate(open)], axis=0
+    )

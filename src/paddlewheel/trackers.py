@@ -1,0 +1,141 @@
+"""Where the liquid of the explicit method is, found in one of several ways (FM96), behind one small interface.
+
+A tracker keeps nothing of its own between steps: what it knows is `Tracked`, a
+part of the state, so that runs are saved and go on as they were.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from paddlewheel.fluid import Fluid
+from paddlewheel.liquids import check_room, filled, particle_surface
+from paddlewheel.physics.advect import move
+from paddlewheel.physics.seeding import volume_seen
+from paddlewheel.physics.transfer import sorted_by_cell
+from paddlewheel.types import Body, Boundary, Faces, Particles
+
+__all__ = ["Markers", "Moved", "Seen", "Tracked", "Tracker", "Way"]
+
+
+class Tracked(NamedTuple):
+    """What a tracker knows of the liquid: particles, if it has any, and arrays by name (`State.tracked`)."""
+
+    particles: Particles
+    arrays: dict[str, np.ndarray]
+
+
+class Way(NamedTuple):
+    """What a tracker is told of a step.
+
+    velocity  [m/s] on faces, float32, known as far beyond the liquid as it goes in the step, and in solids
+    boundary  the solids at the end of it, without the sources
+    time      [s] at its start
+    dt        [s]
+    number    of the step, for what is drawn at random
+    before    the bodies at its start, and
+    bodies    at its end
+    """
+
+    velocity: Faces
+    boundary: Boundary
+    time: float
+    dt: float
+    number: int
+    before: Sequence[Body] = ()
+    bodies: Sequence[Body] = ()
+
+
+class Moved(NamedTuple):
+    """What a tracker knows after a step, the volumes [m³] that came in and that left, and warnings."""
+
+    tracked: Tracked
+    inflow: float = 0.0
+    outflow: float = 0.0
+    warnings: Sequence[str] = ()
+
+
+class Seen(NamedTuple):
+    """Where the liquid is.
+
+    phi  its level set [m] at centres, float32, extended into solids
+    wet  the cells that have liquid in them, bool; those with φ < 0 must be among them, solid ones may be
+    head     how far the surface is above each centre [m], if there is one surface in each column; else None
+    volume   [m³] that the tracker itself knows; None for that of φ
+    """
+
+    phi: np.ndarray
+    wet: np.ndarray
+    head: np.ndarray | None = None
+    volume: float | None = None
+
+
+class Tracker(Protocol):
+    """What finds the liquid."""
+
+    def __init__(self, fluid: Fluid): ...
+
+    def check(self) -> None:
+        """Refuse what cannot start."""
+
+    def start(self, boundary: Boundary, bodies: Sequence[Body]) -> Tracked:
+        """The liquids and inflows of the scene at time zero."""
+
+    def moved(self, tracked: Tracked, way: Way) -> Moved:
+        """The liquid after a step; what is tracked may be used up."""
+
+    def seen(self, tracked: Tracked, boundary: Boundary) -> tuple[Tracked, Seen]:
+        """Where it is; what is tracked, perhaps in another order."""
+
+
+class Markers:
+    """Particles all over the liquid, which go with the flow and carry nothing. A cell with one of them has liquid."""
+
+    def __init__(self, fluid: Fluid):
+        self.fluid, self.grid, self.scene = fluid, fluid.grid, fluid.scene
+        self._room: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
+
+    def check(self) -> None:
+        fluid = self.fluid
+        check_room(self.scene, fluid.per_cell, fluid.outside_solids(0.0, fluid.bodies.start()))
+
+    def start(self, boundary: Boundary, bodies: Sequence[Body]) -> Tracked:
+        fluid = self.fluid
+        outside = fluid.outside_solids(0.0, bodies)
+        check_room(self.scene, fluid.per_cell, outside)
+        particles = filled(self.scene, fluid.per_cell, outside).joined(fluid.sources.emit(None, 0, outside)[0])
+        fluid.solids.push_out(particles.position, boundary, 0.0, bodies)
+        return Tracked(particles, {})
+
+    def moved(self, tracked: Tracked, way: Way) -> Moved:
+        fluid, particles, now = self.fluid, tracked.particles, way.time + way.dt
+        near, carried = np.empty(len(particles.position), np.bool_), None
+        if fluid.solids.moving:
+            carried = fluid.solids.carried(particles.position, way.time, now, way.before, way.bodies)
+        move(
+            self.grid, particles.position, way.velocity, way.boundary, way.dt,
+            open_sides=self.scene.open_sides, stages=2, carried=carried, near=near,
+        )  # fmt: skip
+        stuck = fluid.solids.push_out(particles.position, way.boundary, now, way.bodies, near).stuck
+        particles, inflow, outflow, warnings = fluid.exchanged(
+            particles, way.boundary, way.bodies, now, way.dt, way.number
+        )
+        warnings += [f"{stuck} particles are left in a solid"] if stuck else []
+        return Moved(Tracked(particles, {}), inflow, outflow, warnings)
+
+    def seen(self, tracked: Tracked, boundary: Boundary) -> tuple[Tracked, Seen]:
+        particles, first = sorted_by_cell(self.grid, tracked.particles)
+        phi, _ = particle_surface(
+            self.grid, particles, first, boundary, *self._seen(boundary),
+            per_cell=self.fluid.per_cell, drains=self.fluid.sources.drains,
+        )  # fmt: skip
+        wet = np.diff(first).reshape(self.grid.shape) > 0
+        return Tracked(particles, {}), Seen(phi, wet | (phi < 0))
+
+    def _seen(self, boundary) -> tuple[np.ndarray, float]:
+        """The open volume about each cell centre [cells], and the sum of all; measured anew where solids move."""
+        if self._room is None or self._room[0] is not boundary.phi:
+            seen = volume_seen(boundary.phi)
+            self._room = boundary.phi, (seen, float(seen.sum(dtype=np.float64)))
+        return self._room[1]
