@@ -9,7 +9,7 @@ from pathlib import Path
 
 import paddlewheel
 from paddlewheel import benchmark, interrupt
-from paddlewheel.commands import bench, check, export, render, run, view
+from paddlewheel.commands import bench, check, export, gallery, render, run, view
 from paddlewheel.commands.terminal import complain, one_line
 from paddlewheel.kernel import threads
 from paddlewheel.output.export import FORMATS, WHAT
@@ -151,8 +151,7 @@ disk, so the first run of anything takes up to a minute longer.""",
     _add_view(commands)
     _add_render(commands)
     _add_export(commands)
-    listing = commands.add_parser("gallery", help="list the scenes that come with paddlewheel")
-    listing.set_defaults(command=check.listing)
+    _add_gallery(commands)
     _add_check(commands)
     _add_first_step(commands)
     _add_bench(commands)
@@ -270,6 +269,28 @@ def _add_export(commands) -> None:
         "--blender", action="store_true", help="also NAME.blender.py, which builds a scene of usd and vdb"
     )
     parser.set_defaults(command=export.export)
+
+
+def _add_gallery(commands) -> None:
+    parser = commands.add_parser(
+        "gallery",
+        help="list the scenes that come with paddlewheel, or make a page of them",
+        description="List the scenes that come with paddlewheel. With --page, simulate, measure and draw them, each\n"
+        "at its own size, and write a page of pictures, and of figures with their limits. What is measured is\n"
+        "kept: if it is stopped, the same command goes on, and a scene runs again only if it or the\n"
+        "simulation has changed. Exit code 1 if anything does not hold.",
+        epilog="""examples:
+  paddlewheel gallery                                    the names
+  paddlewheel gallery --page docs/gallery                all scenes: minutes
+  paddlewheel gallery --page page --only slope,beam --again""",
+    )
+    parser.add_argument("--page", type=Path, metavar="DIR", help="make index.html there, and the pictures on it")
+    parser.add_argument("--only", type=_names, metavar="NAME,…", help="run only these; the page has all that are there")
+    parser.add_argument("--again", action="store_true", help="also those that are there already")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out/gallery"), metavar="DIR", help="what is kept (default: %(default)s)"
+    )
+    parser.set_defaults(command=gallery.show)
 
 
 def _add_check(commands) -> None:
