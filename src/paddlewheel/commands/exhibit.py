@@ -20,9 +20,9 @@ import paddlewheel
 from paddlewheel import gallery
 from paddlewheel.benchmark.machine import machine
 from paddlewheel.kernel import compile_seconds
-from paddlewheel.measure import Solids
 from paddlewheel.output.cache import Cache, digest, replace
-from paddlewheel.output.render import draw_frame
+from paddlewheel.output.camera import View
+from paddlewheel.output.render import Painter
 from paddlewheel.output.thumbnail import write_thumbnail
 from paddlewheel.run import Frame, Simulation, SolveFailedError
 from paddlewheel.scene import Scene
@@ -156,9 +156,8 @@ class Exhibit:
     def _draw(self, picture) -> None:
         parameters = [{}, *self._beside().values()][picture["of"]]
         scene, state = self.entry.scene(**parameters), State.load(self._path(picture, "npz"))
-        solids = Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides)
         large, small = self._path(picture, "png"), self._path(picture, "jpg")
-        draw_frame(large, scene, solids.measure(state.time, state.bodies).phi, state)
+        Painter(scene, View(pixels=_pixels(scene))).draw(large, state)
         replace(small, lambda file: write_thumbnail(file, large))
         large.unlink()
 
@@ -177,6 +176,12 @@ class Exhibit:
 
     def _write(self, result: dict) -> None:
         replace(self._file, lambda path: path.write_text(json.dumps(result, indent=1, default=float) + "\n"))
+
+
+def _pixels(scene: Scene) -> tuple[int, int]:
+    """Wide for most scenes, high for high ones."""
+    width, height, depth = scene.grid.size
+    return (960, 720) if height < 1.3 * max(width, depth) else (640, 720)
 
 
 @cache

@@ -6,10 +6,10 @@ import numpy as np
 
 from paddlewheel.commands import scenes
 from paddlewheel.commands.terminal import complain, progress
-from paddlewheel.measure import Solids
 from paddlewheel.output import picture
 from paddlewheel.output.cache import Cache, replace, spans
-from paddlewheel.output.render import draw_frame, require
+from paddlewheel.output.camera import DEFAULT_VIEW, View
+from paddlewheel.output.render import Painter, require
 from paddlewheel.output.video import ffmpeg, write_video
 from paddlewheel.scene import Scene
 
@@ -28,7 +28,9 @@ def render(options) -> int:
     require(scene)
     if options.video:
         ffmpeg()
-    draw(cache, source, scene, frames, options.out or cache.folder, options.sheet, options.video)
+    view = View(options.eye, options.at, options.angle, options.size)
+    out = options.out or cache.folder
+    draw(cache, source, scene, frames, out, options.sheet, options.video, view, options.orbit)
     return 0
 
 
@@ -51,17 +53,23 @@ def _holes(cache: Cache, frames: list[int], wanted: tuple[int, int] | None) -> l
 
 
 def draw(
-    cache: Cache, source: scenes.Source, scene: Scene, frames: list[int], folder: Path, sheet: bool, video: bool
-) -> None:
-    """A picture of each frame; and of all of them a contact sheet and a film, if wanted."""
+    cache: Cache, source: scenes.Source, scene: Scene, frames: list[int], folder: Path, sheet: bool, video: bool,
+    view: View = DEFAULT_VIEW, orbit: float = 0.0,
+) -> None:  # fmt: skip
+    """A picture of each frame; and of all of them a contact sheet and a film, if wanted.
+
+    From the first to the last of them the camera goes round by an angle, `orbit` [degrees].
+    """
+    painter = source.guarded(lambda: Painter(scene, view))
     folder.mkdir(parents=True, exist_ok=True)
     out = Cache(folder, cache.name)
-    solids = source.guarded(lambda: Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides))
+    turns = np.linspace(0, orbit, len(frames))
     pictures = [out.path(n, "png") for n in frames]
-    for number, path in zip(progress(frames), pictures, strict=True):
+    for number, path, turn in zip(progress(frames), pictures, turns, strict=True):
         state = cache.load(number)
-        solid = source.guarded(lambda state=state: solids.measure(state.time, state.bodies).phi)
-        replace(path, lambda file, solid=solid, state=state: draw_frame(file, scene, solid, state))
+        source.guarded(
+            lambda path=path, state=state, turn=turn: replace(path, lambda file: painter.draw(file, state, turn))
+        )
     print(f"{pictures[0]} … {pictures[-1].name}" if len(pictures) > 1 else pictures[0])
     if sheet:
         shown = np.unique(np.linspace(0, len(frames) - 1, ON_SHEET).round().astype(int))

@@ -17,7 +17,7 @@ caption = (
     "then a hand lifts it. Voxels see no gap there, and with them it stops."
 )
 figure = "B07 figure 5"
-shown = (24, 72, 144)
+shown = (24, 60, 95)
 beside = {"with voxels": {"weights": "voxel"}}
 
 LIMITS = common.LIMITS | {
