@@ -94,6 +94,17 @@ def test_what_is_behind_a_solid_is_not_counted():
     assert shaded(points, normals, camera, grid, phi, solid, WATER)[0, 3] < free - 50
 
 
+def test_liquid_that_reaches_into_a_wall_is_as_deep_as_before_it():
+    """From the side: the wall, half a cell of which the surface is behind, and then liquid up to the other end."""
+    grid = Grid((32, 32, 32), 1 / 32)
+    camera, phi = Camera.towards((0.5, 0.5, 9), (0.5, 0.5, 0)), np.full(grid.shape, -1, np.float32)
+    wall = np.broadcast_to(0.75 - np.arange(33) / 32, (33, 33, 33))
+    at, normals = np.array([[0.5, 0.5, 0.765]]), np.array([[0, 0, 1.0]])
+    behind = shaded(at, normals, camera, grid, phi, wall, WATER)[0]
+    free = shaded(at, normals, camera, grid, phi, np.ones((33, 33, 33)), WATER)[0]
+    assert behind.astype(int) == pytest.approx(free.astype(int), abs=6)
+
+
 def pixels_of(path):
     image = matplotlib.image.imread(path)[..., :3].copy()
     image[:40, -120:] = 1.0  # the clock

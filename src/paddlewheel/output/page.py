@@ -12,6 +12,7 @@ PAPERS = {
     "B07": "Batty, Bertails & Bridson, A Fast Variational Framework for Accurate Solid-Fluid Coupling, 2007",
     "B08": "Batty & Bridson, Accurate Viscous Free Surfaces for Buckling, Coiling, and Rotating Liquids, 2008",
 }
+_WIDE = 3.0
 
 
 class Picture(NamedTuple):
@@ -58,6 +59,11 @@ class Shown(NamedTuple):
     @property
     def holds(self) -> bool:
         return self.failed is None and all(figure.holds for figure in self.figures)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether its pictures are, much wider than high: those of a plane have its form."""
+        return self.cells[2] == 1 and self.cells[0] > _WIDE * self.cells[1]
 
 
 def page(sections: dict[str, list[Shown]], missing: list[str]) -> str:
@@ -121,7 +127,7 @@ def _scene(scene: Shown) -> str:
     cells = " × ".join(str(n) for n in scene.cells if n > 1)
     speed = f", {_number(scene.seconds)} s per frame" if scene.seconds is not None else ""
     return f"""<article id="{scene.name}"{' class="single"' if len(scene.pictures) == 1 else ""}>
-<div class="pictures n{len(scene.pictures)}">
+<div class="pictures n{len(scene.pictures)}{" wide" if scene.is_wide else ""}">
 {"".join(_picture(scene, picture) for picture in scene.pictures)}</div>
 <div class="told">
 <div>

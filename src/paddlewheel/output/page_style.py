@@ -33,6 +33,7 @@ article {
 .pictures.n1 { grid-template-columns: 1fr; }
 .pictures.n3 { grid-template-columns: repeat(3, 1fr); }
 .pictures.n4 { grid-template-columns: repeat(4, 1fr); }
+.pictures.wide { grid-template-columns: repeat(2, 1fr); }
 .pictures figure { position: relative; margin: 0; background: var(--card); }
 .pictures img { display: block; width: 100%; height: 100%; max-height: 26rem; object-fit: contain; }
 .pictures a { display: block; height: 100%; }
@@ -71,6 +72,6 @@ footer {
   body { padding: 1.5rem 0.8rem; }
   .told, .single { grid-template-columns: 1fr; }
   .pictures, .pictures.n4 { grid-template-columns: repeat(2, 1fr); }
-  .pictures.n3 { grid-template-columns: 1fr; }
+  .pictures.n3, .pictures.wide { grid-template-columns: 1fr; }
 }
 """

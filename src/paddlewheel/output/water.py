@@ -60,13 +60,15 @@ def shaded(
 
 
 def _wet(points, rays, grid, phi, solid) -> np.ndarray:
-    """How far rays go through liquid [m], up to a solid or the end of the domain."""
+    """How far rays go through liquid [m], up to a solid or the end of the domain; some begin a little within a wall."""
     step, length = _STEP * grid.h, np.zeros(len(points))
     going, at = np.arange(len(points)), points + 0.5 * step * rays
+    been_out = np.zeros(len(points), bool)
     while len(going):
         cell = at / grid.h
-        ends = ndimage.map_coordinates(solid, cell.T, order=1, mode="nearest") < 0
-        ends |= ((cell < 0) | (cell > grid.shape)).any(axis=1)
+        out = ndimage.map_coordinates(solid, cell.T, order=1, mode="nearest") >= 0
+        ends = ((cell < 0) | (cell > grid.shape)).any(axis=1) | (been_out[going] & ~out)
+        been_out[going] |= out
         going, at, cell = going[~ends], at[~ends], cell[~ends]
         length[going] += step * (ndimage.map_coordinates(phi, cell.T - 0.5, order=1, mode="nearest") < 0)
         at = at + step * rays[going]
