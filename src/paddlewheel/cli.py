@@ -16,6 +16,7 @@ from paddlewheel.kernel import threads
 from paddlewheel.output.camera import ANGLE, SIZE
 from paddlewheel.output.export import FORMATS, WHAT
 from paddlewheel.output.picture import MissingExtraError
+from paddlewheel.output.quality import SAMPLES
 from paddlewheel.run import SolveFailedError
 from paddlewheel.scene import SOLVERS
 from paddlewheel.solids import argument
@@ -114,6 +115,12 @@ def _number(text: str) -> float:
     if not math.isfinite(number):
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number")
     return number
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65536:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from 1 to 65536")
+    return int(text)
 
 
 def _point(text: str) -> tuple[float, ...]:
@@ -263,7 +270,8 @@ def _add_render(commands) -> None:
         epilog="""examples:
   paddlewheel render out/dam-break --sheet --video
   paddlewheel render out/dam-break --frames 24-48 --out pictures
-  paddlewheel render out/dam-break --from 3,1.5,3 --at 1,0.4,0.5 --size 1920x1080 --orbit 60 --video""",
+  paddlewheel render out/dam-break --from 3,1.5,3 --at 1,0.4,0.5 --size 1920x1080 --orbit 60 --video
+  paddlewheel render out/dam-break --frames 18-18 --quality --samples 256""",
     )
     parser.add_argument("cache", type=Path, metavar="DIR", help="the folder of a run")
     parser.add_argument("--frames", type=_frames, metavar="LAST|FIRST-LAST", help="only these (default: all)")
@@ -284,6 +292,13 @@ def _add_render(commands) -> None:
     parser.add_argument(
         "--orbit", type=_number, default=0.0, metavar="DEGREES",
         help="go so far round the scene from the first to the last picture",
+    )  # fmt: skip
+    parser.add_argument(
+        "--quality", action="store_true", help="3-D scenes by rays of light, with Mitsuba 3: minutes for a picture"
+    )
+    parser.add_argument(
+        "--samples", type=_count, default=SAMPLES, metavar="N",
+        help="rays for a pixel with --quality: more are slower, and less noisy (default: %(default)d)",
     )  # fmt: skip
     parser.set_defaults(command=render.render)
 

@@ -1,6 +1,7 @@
 """The page of the gallery: what is measured is on it, what is there is not measured again."""
 
 import importlib.util
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -253,5 +254,9 @@ def test_the_page_in_docs_is_whole_and_small():
             assert max(image.size) <= 800
     assert sum(p.stat().st_size for p in PAGE.iterdir()) < 5e6
     assert not any(link.startswith(("http", "/")) for link in parsed.links)
+    readme = (PAGE.parents[1] / "README.md").read_text()
+    shown = re.findall(r"docs/gallery/([\w.-]+jpg)", readme)
+    assert 4 <= len(shown) <= 6
+    assert set(shown) <= set(parsed.images)
     assert "url(" not in text
     assert "<script" not in text

@@ -1,5 +1,7 @@
 """`paddlewheel render`: pictures, a contact sheet and a film of the frames of a run."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,8 @@ from paddlewheel.commands import scenes
 from paddlewheel.commands.terminal import complain, progress
 from paddlewheel.output import picture
 from paddlewheel.output.cache import Cache, replace, spans
-from paddlewheel.output.camera import DEFAULT_VIEW, View
+from paddlewheel.output.camera import View
+from paddlewheel.output.quality import QualityPainter, require_mitsuba
 from paddlewheel.output.render import Painter, require
 from paddlewheel.output.video import ffmpeg, write_video
 from paddlewheel.scene import Scene
@@ -25,12 +28,18 @@ def render(options) -> int:
     source, scene, changes = scenes.of_cache(cache)
     for change in [*changes, *holes]:
         complain(f"warning: {change}")
-    require(scene)
+    if options.quality:
+        require_mitsuba()
+    else:
+        require(scene)
     if options.video:
         ffmpeg()
     view = View(options.eye, options.at, options.angle, options.size)
+    painter = (
+        partial(QualityPainter, view=view, samples=options.samples) if options.quality else partial(Painter, view=view)
+    )
     out = options.out or cache.folder
-    draw(cache, source, scene, frames, out, options.sheet, options.video, view, options.orbit)
+    draw(cache, source, scene, frames, out, options.sheet, options.video, painter, options.orbit)
     return 0
 
 
@@ -54,13 +63,13 @@ def _holes(cache: Cache, frames: list[int], wanted: tuple[int, int] | None) -> l
 
 def draw(
     cache: Cache, source: scenes.Source, scene: Scene, frames: list[int], folder: Path, sheet: bool, video: bool,
-    view: View = DEFAULT_VIEW, orbit: float = 0.0,
+    painter: Callable[[Scene], Painter | QualityPainter] = Painter, orbit: float = 0.0,
 ) -> None:  # fmt: skip
     """A picture of each frame; and of all of them a contact sheet and a film, if wanted.
 
     From the first to the last of them the camera goes round by an angle, `orbit` [degrees].
     """
-    painter = source.guarded(lambda: Painter(scene, view))
+    drawing = source.guarded(lambda: painter(scene))
     folder.mkdir(parents=True, exist_ok=True)
     out = Cache(folder, cache.name)
     turns = np.linspace(0, orbit, len(frames))
@@ -68,7 +77,7 @@ def draw(
     for number, path, turn in zip(progress(frames), pictures, turns, strict=True):
         state = cache.load(number)
         source.guarded(
-            lambda path=path, state=state, turn=turn: replace(path, lambda file: painter.draw(file, state, turn))
+            lambda path=path, state=state, turn=turn: replace(path, lambda file: drawing.draw(file, state, turn))
         )
     print(f"{pictures[0]} … {pictures[-1].name}" if len(pictures) > 1 else pictures[0])
     if sheet:

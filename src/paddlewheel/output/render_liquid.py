@@ -18,7 +18,7 @@ from paddlewheel.output.picture import SOLID_COLOUR, SURFACE_COLOUR, MissingExtr
 from paddlewheel.output.volume import sunlight
 from paddlewheel.output.water import HONEY, TO_SUN, WATER, shaded
 from paddlewheel.scene import RigidBody, Scene
-from paddlewheel.types import State
+from paddlewheel.types import Grid, State
 
 BODY_COLOURS = ("#d9622b", "#e3b23c", "#4f8a5b", "#8d5a97", "#c8553d", "#588b8b", "#b08d57", "#7a6c5d")
 _BODY = {"smooth_shading": True, "split_sharp_edges": True, "specular": 0.3, "specular_power": 20, "ambient": 0.2}
@@ -29,7 +29,7 @@ _FINE_EDGE = 50.0  # degrees, from which on two triangles meet in an edge
 _CLEARER = 0.4  # what is drawn of its absorption if there are bodies in it
 _SAMPLES = 2  # pixels drawn for one of the picture, along each side
 _SHADOW, _SHADE = 0.4, (0.12, 6.0)  # how dark shadows are; and what a cell of liquid or of a solid takes, of 64
-_ROOF = 0.5  # part of the top of the domain, from which on solids are a tank, into which light is let
+_ROOF = 0.5  # part of the top of the domain, from which on solids are a tank
 _COARSE = 64  # cells along the longest side of what throws shadows
 _REACH = 1.0  # of the floor beyond the domain, in its longest side
 
@@ -49,7 +49,7 @@ def draw_space(path: Path, scene: Scene, solid: np.ndarray, state: State, camera
         _add_floor(pyvista, plotter, grid, solid, state.phi)
         box = pyvista.Box(bounds=tuple(b for side in grid.size for b in (0, side)))
         plotter.add_mesh(box, style="wireframe", color="#8a8f98", line_width=_SAMPLES, lighting=False)
-        _add_solids(pyvista, plotter, grid, _without_bodies(scene, solid, state) if bodies else solid)
+        _add_solids(pyvista, plotter, grid, without_bodies(scene, state) if bodies else solid)
         for number, mesh in enumerate(bodies):
             surface = pyvista.PolyData.from_regular_faces(mesh.vertices, mesh.faces)
             style = {
@@ -78,7 +78,8 @@ def _light(pyvista, plotter) -> None:
         plotter.add_light(light)
 
 
-def _without_bodies(scene, solid, state) -> np.ndarray:
+def without_bodies(scene: Scene, state: State) -> np.ndarray:
+    """φ [m] at nodes of the solids that are no bodies."""
     items = [item for item in scene.items if not isinstance(item, RigidBody)]
     return Solids(scene.grid, items, scene.method.weights, scene.open_sides).measure(state.time).phi
 
@@ -98,7 +99,7 @@ def _add_solids(pyvista, plotter, grid, solid) -> None:
 
 def _add_liquid(pyvista, plotter, scene, solid, state, camera) -> None:
     grid = scene.grid
-    mesh = _surface(grid, solid, state)
+    mesh = liquid_mesh(grid, solid, state)
     if not len(mesh.faces):
         return
     surface = pyvista.PolyData.from_regular_faces(mesh.vertices, mesh.faces)
@@ -119,8 +120,8 @@ def _add_liquid(pyvista, plotter, scene, solid, state, camera) -> None:
     plotter.add_mesh(surface, scalars=colours, rgba=True, lighting=False)
 
 
-def _surface(grid, solid, state) -> Mesh:
-    """Half a cell into the solids, or the two would flicker where they touch."""
+def liquid_mesh(grid: Grid, solid: np.ndarray, state: State) -> Mesh:
+    """The surface as it is drawn. Half a cell into the solids, or the two would flicker where they touch."""
     phi, h = into_solids(state.phi, solid, grid.h), grid.h
     if phi.size * _FINER**3 <= _MOST_FINER * 8:
         phi, h = ndimage.zoom(phi, _FINER, order=3, mode="nearest", grid_mode=True), h / _FINER
@@ -131,7 +132,7 @@ def _add_floor(pyvista, plotter, grid, solid, phi) -> None:
     """Under the domain and beyond it, where it fades; one side of it, so that a camera below looks through."""
     every = max(1, round(max(grid.shape) / _COARSE))
     liquid, solids = phi[::every, ::every, ::every] < 0, solid[:-1:every, :-1:every, :-1:every] < 0
-    if solids[:, -1].mean() > _ROOF:
+    if is_tank(solid):
         solids = np.zeros_like(solids)
     around = round(_REACH * max(liquid.shape))
     shade = np.where(solids, _SHADE[1], np.where(liquid, _SHADE[0], 0.0)) * 64 / _COARSE
@@ -148,6 +149,11 @@ def _add_floor(pyvista, plotter, grid, solid, phi) -> None:
     floor = pyvista.StructuredGrid(*np.meshgrid(x, [-0.02 * grid.h], z, indexing="ij"))
     rgba = (255 * colours + 0.5).astype(np.uint8)[:, None].reshape(-1, 4, order="F")
     plotter.add_mesh(floor.extract_surface(algorithm=None), scalars=rgba, rgba=True, lighting=False)
+
+
+def is_tank(solid: np.ndarray) -> bool:
+    """Whether solids, by their φ at nodes, are all around: light has to be let in, and the near walls left out."""
+    return bool((solid[:, -1] < 0).mean() > _ROOF)
 
 
 def _aim(plotter, camera) -> None:

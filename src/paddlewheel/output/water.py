@@ -29,12 +29,12 @@ HONEY = (np.array([60.0, 90.0, 180.0]), np.array([0.66, 0.27, 0.02]))
 _CLEAR = 0.85  # part of light that goes through the thinnest film
 
 
-def sky(rays: np.ndarray) -> np.ndarray:
+def sky(rays: np.ndarray, glint: float = _GLINT, sharp: float = _SHARP) -> np.ndarray:
     """Colours (n, 3) in directions (n, 3), unit vectors: blue above, bright at the horizon, ground below, and a sun."""
     up = np.clip(rays[:, 1:2], -1, 1)
     above = _HORIZON + (_ZENITH - _HORIZON) * np.maximum(up, 0) ** 0.6
     below = _HORIZON + (_GROUND - _HORIZON) * np.minimum(6 * np.maximum(-up, 0), 1)
-    sun = _GLINT * np.maximum(rays @ TO_SUN, 0) ** _SHARP
+    sun = glint * np.maximum(rays @ TO_SUN, 0) ** sharp
     return np.where(up > 0, above, below) + sun[:, None]
 
 
