@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/installed
 DEMO := out/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint check bench docs figures clean
+.PHONY: help install demo test lint check bench docs figures gallery clean
 
 help:
 	@echo "make demo     a dam breaks around a pillar; leaves frames, pictures and a film in $(DEMO)"
@@ -15,6 +15,7 @@ help:
 	@echo "make check    make test, the slow tests and every check of the gallery"
 	@echo "make bench    time pressure solves, steps of liquids, bodies and smoke, and the first use; leaves figures in out/bench"
 	@echo "make docs     build the site of README.md, docs/ and docstrings; leaves it in out/site"
+	@echo "make gallery  run, measure and draw every scene of the gallery; leaves a page in docs/gallery; goes on if stopped"
 	@echo "make figures  draw again the pictures of README.md and docs/"
 	@echo "make install  only make .venv and install the package into it"
 	@echo "make clean    remove .venv and everything that was made"
@@ -68,6 +69,9 @@ figures: $(INSTALLED)
 	$(BIN)/paddlewheel run paddle --cells 80 --frames 40 --out out/figures --overwrite
 	$(BIN)/paddlewheel render out/figures --frames 40-40
 	cp out/figures/paddle.0040.png docs/figures/paddle.png
+
+gallery: $(INSTALLED)
+	$(BIN)/paddlewheel gallery --page docs/gallery
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info

@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import math
 import os
 import sys
 import warnings
@@ -9,11 +10,13 @@ from pathlib import Path
 
 import paddlewheel
 from paddlewheel import benchmark, interrupt
-from paddlewheel.commands import bench, check, export, render, run, view
+from paddlewheel.commands import bench, check, export, gallery, render, run, view
 from paddlewheel.commands.terminal import complain, one_line
 from paddlewheel.kernel import threads
+from paddlewheel.output.camera import ANGLE, SIZE
 from paddlewheel.output.export import FORMATS, WHAT
 from paddlewheel.output.picture import MissingExtraError
+from paddlewheel.output.quality import SAMPLES
 from paddlewheel.run import SolveFailedError
 from paddlewheel.scene import SOLVERS
 from paddlewheel.solids import argument
@@ -104,6 +107,46 @@ def _cells(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(f"{text!r}: expected whole numbers such as 32,64,128") from None
 
 
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number")
+    return number
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65536:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from 1 to 65536")
+    return int(text)
+
+
+def _point(text: str) -> tuple[float, ...]:
+    parts = text.split(",")
+    if len(parts) != 3:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected three numbers such as 1,0.5,2")
+    return tuple(_number(part) for part in parts)
+
+
+def _angle(text: str) -> float:
+    if not 1 <= (angle := _number(text)) <= 150:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected degrees from 1 to 150")
+    return angle
+
+
+def _pixels(text: str) -> tuple[int, int]:
+    """WxH; even numbers, which films want."""
+    width, _, height = text.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected two numbers such as 1280x720")
+    size = int(width), int(height)
+    if not all(16 <= n <= 8192 and n % 2 == 0 for n in size):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected even numbers from 16 to 8192")
+    return size
+
+
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
@@ -151,8 +194,7 @@ disk, so the first run of anything takes up to a minute longer.""",
     _add_view(commands)
     _add_render(commands)
     _add_export(commands)
-    listing = commands.add_parser("gallery", help="list the scenes that come with paddlewheel")
-    listing.set_defaults(command=check.listing)
+    _add_gallery(commands)
     _add_check(commands)
     _add_first_step(commands)
     _add_bench(commands)
@@ -227,13 +269,37 @@ def _add_render(commands) -> None:
         "coloured by their speed, or the surface of a 3-D one; smoke as it is lit by a sun.",
         epilog="""examples:
   paddlewheel render out/dam-break --sheet --video
-  paddlewheel render out/dam-break --frames 24-48 --out pictures""",
+  paddlewheel render out/dam-break --frames 24-48 --out pictures
+  paddlewheel render out/dam-break --from 3,1.5,3 --at 1,0.4,0.5 --size 1920x1080 --orbit 60 --video
+  paddlewheel render out/dam-break --frames 18-18 --quality --samples 256""",
     )
     parser.add_argument("cache", type=Path, metavar="DIR", help="the folder of a run")
     parser.add_argument("--frames", type=_frames, metavar="LAST|FIRST-LAST", help="only these (default: all)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the pictures go (default: to the frames)")
     parser.add_argument("--sheet", action="store_true", help=f"also NAME.sheet.png, {render.ON_SHEET} of them in one")
     parser.add_argument("--video", action="store_true", help="also NAME.mp4")
+    parser.add_argument(
+        "--size", type=_pixels, default=SIZE, metavar="WxH", help="pixels of a picture; of a 2-D one at most (1280x720)"
+    )
+    parser.add_argument("--from", type=_point, dest="eye", metavar="X,Y,Z", help="where the camera is, in metres")
+    parser.add_argument(
+        "--at", type=_point, metavar="X,Y,Z", help="where it looks, in metres (default: the middle of the domain)"
+    )
+    parser.add_argument(
+        "--fov", type=_angle, dest="angle", default=ANGLE, metavar="DEGREES",
+        help="angle of view, from top to bottom (default: %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--orbit", type=_number, default=0.0, metavar="DEGREES",
+        help="go so far round the scene from the first to the last picture",
+    )  # fmt: skip
+    parser.add_argument(
+        "--quality", action="store_true", help="3-D scenes by rays of light, with Mitsuba 3: minutes for a picture"
+    )
+    parser.add_argument(
+        "--samples", type=_count, default=SAMPLES, metavar="N",
+        help="rays for a pixel with --quality: more are slower, and less noisy (default: %(default)d)",
+    )  # fmt: skip
     parser.set_defaults(command=render.render)
 
 
@@ -270,6 +336,28 @@ def _add_export(commands) -> None:
         "--blender", action="store_true", help="also NAME.blender.py, which builds a scene of usd and vdb"
     )
     parser.set_defaults(command=export.export)
+
+
+def _add_gallery(commands) -> None:
+    parser = commands.add_parser(
+        "gallery",
+        help="list the scenes that come with paddlewheel, or make a page of them",
+        description="List the scenes that come with paddlewheel. With --page, simulate, measure and draw them, each\n"
+        "at its own size, and write a page of pictures, and of figures with their limits. What is measured is\n"
+        "kept: if it is stopped, the same command goes on, and a scene runs again only if it or the\n"
+        "simulation has changed. Exit code 1 if anything does not hold.",
+        epilog="""examples:
+  paddlewheel gallery                                    the names
+  paddlewheel gallery --page docs/gallery                all scenes: minutes
+  paddlewheel gallery --page page --only slope,beam --again""",
+    )
+    parser.add_argument("--page", type=Path, metavar="DIR", help="make index.html there, and the pictures on it")
+    parser.add_argument("--only", type=_names, metavar="NAME,…", help="run only these; the page has all that are there")
+    parser.add_argument("--again", action="store_true", help="also those that are there already")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out/gallery"), metavar="DIR", help="what is kept (default: %(default)s)"
+    )
+    parser.set_defaults(command=gallery.show)
 
 
 def _add_check(commands) -> None:

@@ -1,6 +1,4 @@
-"""`paddlewheel gallery` and `check`: the scenes that come with the package, and whether what they claim holds."""
-
-import inspect
+"""`paddlewheel check`: whether what the scenes of the gallery claim holds."""
 
 from rich.table import Table
 
@@ -34,13 +32,3 @@ def check(options) -> int:
             table.add_row(name, figure, f"{value:.3g}", f"{entry.LIMITS[figure]:.3g}", "holds" if holds else "FAILS")
     console().print(table)
     return FAILED if failed else 0
-
-
-def listing(options) -> int:
-    """List the scenes."""
-    table = Table("name", "what it shows", "parameters", box=None, pad_edge=False)
-    for name, entry in gallery.SCENES.items():
-        parameters = inspect.signature(entry.scene).parameters.values()
-        table.add_row(name, entry.caption, "\n".join(f"{p.name}={p.default}" for p in parameters))
-    console().print(table)
-    return 0

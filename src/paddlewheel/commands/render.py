@@ -1,15 +1,18 @@
 """`paddlewheel render`: pictures, a contact sheet and a film of the frames of a run."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from paddlewheel.commands import scenes
 from paddlewheel.commands.terminal import complain, progress
-from paddlewheel.measure import Solids
 from paddlewheel.output import picture
 from paddlewheel.output.cache import Cache, replace, spans
-from paddlewheel.output.render import draw_frame, require
+from paddlewheel.output.camera import View
+from paddlewheel.output.quality import QualityPainter, require_mitsuba
+from paddlewheel.output.render import Painter, require
 from paddlewheel.output.video import ffmpeg, write_video
 from paddlewheel.scene import Scene
 
@@ -25,10 +28,18 @@ def render(options) -> int:
     source, scene, changes = scenes.of_cache(cache)
     for change in [*changes, *holes]:
         complain(f"warning: {change}")
-    require(scene)
+    if options.quality:
+        require_mitsuba()
+    else:
+        require(scene)
     if options.video:
         ffmpeg()
-    draw(cache, source, scene, frames, options.out or cache.folder, options.sheet, options.video)
+    view = View(options.eye, options.at, options.angle, options.size)
+    painter = (
+        partial(QualityPainter, view=view, samples=options.samples) if options.quality else partial(Painter, view=view)
+    )
+    out = options.out or cache.folder
+    draw(cache, source, scene, frames, out, options.sheet, options.video, painter, options.orbit)
     return 0
 
 
@@ -51,17 +62,23 @@ def _holes(cache: Cache, frames: list[int], wanted: tuple[int, int] | None) -> l
 
 
 def draw(
-    cache: Cache, source: scenes.Source, scene: Scene, frames: list[int], folder: Path, sheet: bool, video: bool
-) -> None:
-    """A picture of each frame; and of all of them a contact sheet and a film, if wanted."""
+    cache: Cache, source: scenes.Source, scene: Scene, frames: list[int], folder: Path, sheet: bool, video: bool,
+    painter: Callable[[Scene], Painter | QualityPainter] = Painter, orbit: float = 0.0,
+) -> None:  # fmt: skip
+    """A picture of each frame; and of all of them a contact sheet and a film, if wanted.
+
+    From the first to the last of them the camera goes round by an angle, `orbit` [degrees].
+    """
+    drawing = source.guarded(lambda: painter(scene))
     folder.mkdir(parents=True, exist_ok=True)
     out = Cache(folder, cache.name)
-    solids = source.guarded(lambda: Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides))
+    turns = np.linspace(0, orbit, len(frames))
     pictures = [out.path(n, "png") for n in frames]
-    for number, path in zip(progress(frames), pictures, strict=True):
+    for number, path, turn in zip(progress(frames), pictures, turns, strict=True):
         state = cache.load(number)
-        solid = source.guarded(lambda state=state: solids.measure(state.time, state.bodies).phi)
-        replace(path, lambda file, solid=solid, state=state: draw_frame(file, scene, solid, state))
+        source.guarded(
+            lambda path=path, state=state, turn=turn: replace(path, lambda file: drawing.draw(file, state, turn))
+        )
     print(f"{pictures[0]} … {pictures[-1].name}" if len(pictures) > 1 else pictures[0])
     if sheet:
         shown = np.unique(np.linspace(0, len(frames) - 1, ON_SHEET).round().astype(int))

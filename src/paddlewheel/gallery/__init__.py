@@ -2,8 +2,11 @@
 
 A file has `scene(**parameters) -> Scene`, its `caption`, `check(simulation)`,
 which runs the simulation as far as it needs and measures by name what must
-hold, and `LIMITS`, the largest value allowed for each. A new file needs one
-line in SCENES; the command line, the list and the tests find it there.
+hold, and `LIMITS`, the largest value allowed for each. `shown` are the frames
+that tell it in pictures. It may have a `figure`, that of a paper, and `beside`:
+what to show with it, at the last of these frames, by name the parameters. A
+new file needs one line in SECTIONS; the command line, the list, the page and
+the tests find it there.
 """
 
 from paddlewheel.gallery import (
@@ -48,44 +51,57 @@ from paddlewheel.gallery import (
     wave_over_step,
 )
 
-SCENES = {
-    "still-water": still_water,
-    "dam-break": dam_break,
-    "dam-break-pillar": dam_break_pillar,
-    "sloshing": sloshing,
-    "filling": filling,
-    "stirring": stirring,
-    "vortex-box": vortex_box,
-    "slope": slope,
-    "hollow": hollow,
-    "liquid-in-sphere": liquid_in_sphere,
-    "paddle-wheel": paddle_wheel,
-    "floating": floating,
-    "plug": plug,
-    "narrow-tube": narrow_tube,
-    "many-densities": many_densities,
-    "drag-and-launch": drag_and_launch,
-    "stir-by-hand": stir_by_hand,
-    "separation": separation,
-    "ceiling": ceiling,
-    "piston": piston,
-    "tilting-tank": tilting_tank,
-    "paddle": paddle,
-    "plume-plate": plume_plate,
-    "plume-box": plume_box,
-    "ring-vortex": ring_vortex,
-    "taylor-green": taylor_green,
-    "cylinder": cylinder,
-    "buckling": buckling,
-    "coiling": coiling,
-    "falling-sheet": falling_sheet,
-    "poured-honey": poured_honey,
-    "melting": melting,
-    "viscous-block": viscous_block,
-    "beam": beam,
-    "spinning-disc": spinning_disc,
-    "viscous-substeps": viscous_substeps,
-    "vortex-street": vortex_street,
-    "wave-over-step": wave_over_step,
-    "dam-break-markers": dam_break_markers,
+SECTIONS = {
+    "Water and walls": {
+        "still-water": still_water,
+        "dam-break": dam_break,
+        "dam-break-pillar": dam_break_pillar,
+        "sloshing": sloshing,
+        "filling": filling,
+        "stirring": stirring,
+        "vortex-box": vortex_box,
+        "slope": slope,
+        "hollow": hollow,
+        "liquid-in-sphere": liquid_in_sphere,
+    },
+    "Bodies": {
+        "paddle-wheel": paddle_wheel,
+        "floating": floating,
+        "plug": plug,
+        "narrow-tube": narrow_tube,
+        "many-densities": many_densities,
+        "drag-and-launch": drag_and_launch,
+        "stir-by-hand": stir_by_hand,
+    },
+    "Walls that water leaves": {
+        "separation": separation,
+        "ceiling": ceiling,
+        "piston": piston,
+        "tilting-tank": tilting_tank,
+    },
+    "Smoke": {
+        "paddle": paddle,
+        "plume-plate": plume_plate,
+        "plume-box": plume_box,
+        "ring-vortex": ring_vortex,
+        "taylor-green": taylor_green,
+        "cylinder": cylinder,
+    },
+    "Honey": {
+        "buckling": buckling,
+        "coiling": coiling,
+        "falling-sheet": falling_sheet,
+        "poured-honey": poured_honey,
+        "melting": melting,
+        "viscous-block": viscous_block,
+        "beam": beam,
+        "spinning-disc": spinning_disc,
+        "viscous-substeps": viscous_substeps,
+        "vortex-street": vortex_street,
+    },
+    "The classic": {
+        "wave-over-step": wave_over_step,
+        "dam-break-markers": dam_break_markers,
+    },
 }
+SCENES = {name: entry for section in SECTIONS.values() for name, entry in section.items()}

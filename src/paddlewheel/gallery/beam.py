@@ -9,6 +9,9 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 
 caption = "A beam of honey that sticks to a wall turns down towards it; with a wrong surface it cannot turn, or falls."
+figure = "B08 figure 8"
+shown = (8,)
+beside = {"∂u/∂n = 0": {"surface": "neumann"}, "extrapolated": {"surface": "extrapolated"}}
 
 LIMITS = common.LIMITS | {
     "|volume error|, at the end": 0.04,  # where it hangs on the wall it is drawn to a film of two cells

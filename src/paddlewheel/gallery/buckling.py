@@ -17,6 +17,9 @@ from paddlewheel.solids.shapes import Box
 caption = (
     "A sheet of honey falls on a floor and folds up; one of less viscous liquid does not, stiffer ones fold wider."
 )
+figure = "B08 figure 3"
+shown = (36, 96)
+beside = {"200 Pa s": {"viscosity": 200.0}, "5000 Pa s": {"viscosity": 5000.0}}
 
 LIMITS = common.LIMITS | {
     "sway at 200 Pa s / thickness": 0.2,

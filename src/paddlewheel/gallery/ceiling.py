@@ -9,6 +9,8 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 
 caption = "A slab of water hits the ceiling, spreads along it, and falls: half a second later none hangs there."
+shown = (3, 8, 12)
+beside = {"held by the ceiling": {"wall_separation": False}}
 
 LIMITS = common.LIMITS | {
     "|volume error|, worst": 0.15,  # as it is flattened at the ceiling: 12 %, also where it sticks

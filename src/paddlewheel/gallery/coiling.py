@@ -17,6 +17,8 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Cylinder
 
 caption = "A thread of honey falls on a plate and coils up."
+figure = "B08 figures 1 and 6"
+shown = (40, 80, 120)
 
 LIMITS = common.LIMITS | {
     "|volume error|, worst": 0.12,  # by the level set, of a thread five cells thick and what it encloses as it coils

@@ -17,6 +17,7 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Cylinder, Shape
 
 caption = "Wind blows past a square cylinder, and vortices come off its two sides by turns."
+shown = (132, 150, 168)
 
 LIMITS = common.SMOKE_LIMITS | {
     "Strouhal number": 0.35,

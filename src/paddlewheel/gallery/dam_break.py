@@ -10,6 +10,7 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 
 caption = "A dam breaks: nothing is lost on the way, and the flow stays free of divergence."
+shown = (10, 18, 32)
 
 LIMITS = common.LIMITS
 

@@ -11,6 +11,7 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 
 caption = "A dam breaks, known by the curve around it alone: the area inside stays until liquid meets liquid."
+shown = (6, 12, 30)
 
 LIMITS = common.CLASSIC_LIMITS | {
     "|volume error|, worst": 0.05,

@@ -9,6 +9,7 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Cylinder
 
 caption = "A dam breaks against a pillar: water climbs it, parts, closes behind it, and none of it gets inside."
+shown = (11, 18, 40)
 
 LIMITS = common.LIMITS
 

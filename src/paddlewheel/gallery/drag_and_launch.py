@@ -11,6 +11,8 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Sphere
 
 caption = "A hand drags a heavy ball through the water, past a light box that floats, and throws it into the air."
+figure = "B07 figure 1, right"
+shown = (12, 30, 48)
 
 LIMITS = common.LIMITS | {
     "ball off the path / h": 1.0,

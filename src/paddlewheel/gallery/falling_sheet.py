@@ -15,6 +15,9 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 
 caption = "A tall sheet of honey falls on its edge and folds; the stiffer it is, the longer the folds."
+figure = "B08 figure 3"
+shown = (8, 12, 24)
+beside = {"200 Pa s": {"viscosity": 200.0}}
 
 LIMITS = common.LIMITS | {
     "|volume error|, at the end": 0.03,  # by the level set, of a sheet three cells thick

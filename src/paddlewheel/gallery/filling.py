@@ -7,6 +7,8 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 
 caption = "A jet fills a tank that a hole in its floor drains: what came in and did not go out is there."
+figure = "FM96, results"
+shown = (6, 24, 60)
 
 LIMITS = common.LIMITS | {
     "|volume error|, at the end": 0.01,

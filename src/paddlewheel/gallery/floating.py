@@ -11,6 +11,8 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Cylinder
 
 caption = "Rafts and a round log of several densities float, each as deep as Archimedes says."
+figure = "FM96, results"
+shown = (192,)
 
 LIMITS = common.LIMITS | {
     "|height − Archimedes'| / h, mean of the end": 0.25,

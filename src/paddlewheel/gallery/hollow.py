@@ -9,6 +9,8 @@ from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.shapes import Sphere
 
 caption = "A ball of liquid splashes inside a hollow mesh with ears: nothing is lost, and nothing gets out."
+figure = "B08 figure 9"
+shown = (6, 12, 30)
 
 LIMITS = common.LIMITS | {"|volume error|, worst": 0.08}  # as it splashes: 4 to 6 % for the last bits of rounding
 

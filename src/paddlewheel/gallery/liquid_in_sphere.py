@@ -11,6 +11,7 @@ from paddlewheel.scene import Liquid, Method, Scene, Solid
 from paddlewheel.solids.shapes import Sphere
 
 caption = "A ball of liquid falls off-centre in a hollow sphere, splashes up its sides and sloshes."
+shown = (6, 12, 24)
 
 LIMITS = common.LIMITS
 

@@ -12,6 +12,8 @@ from paddlewheel.solids.shapes import Box, Capsule, Cylinder, Shape, Sphere, Tor
 caption = (
     "Twelve bodies of a tenth to five times the density of the liquid around them: light ones rise, heavy ones sink."
 )
+figure = "B07 figure 1, middle"
+shown = (1, 10, 24)
 
 LIMITS = common.LIMITS | {"bodies that went the wrong way": 0.0}
 

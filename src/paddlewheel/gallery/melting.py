@@ -9,6 +9,7 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Sphere
 
 caption = "A tower on a hot plate melts from below and runs off; on a cold one it stands."
+shown = (6, 16, 36)
 
 LIMITS = common.LIMITS | {
     "height at the end / at the start": 0.6,

@@ -16,6 +16,9 @@ caption = (
     "A heavy box sinks in a tube of water hardly wider than itself, more slowly where the gaps narrow to half a cell; "
     "then a hand lifts it. Voxels see no gap there, and with them it stops."
 )
+figure = "B07 figure 5"
+shown = (24, 60, 95)
+beside = {"with voxels": {"weights": "voxel"}}
 
 LIMITS = common.LIMITS | {
     "speed below / speed above": 0.8,

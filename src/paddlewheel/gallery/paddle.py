@@ -13,6 +13,8 @@ from paddlewheel.solids.shapes import Box, Cylinder
 from paddlewheel.types import Grid, State
 
 caption = "A paddle stirs smoke in a closed box: the smoke is drawn out into whirls, and none gets into the paddle."
+figure = "B07 figures 1 (left) and 4"
+shown = (12, 24, 40)
 
 LIMITS = common.SMOKE_LIMITS | {
     "change of all smoke": 1e-5,  # particles keep theirs, to rounding

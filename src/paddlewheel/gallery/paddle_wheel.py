@@ -14,6 +14,7 @@ from paddlewheel.solids.shapes import Box, Cylinder, Shape
 caption = (
     "A stream falls on a wheel that is free to turn about its axle: the water drives it, and it splashes the water."
 )
+shown = (30, 60, 96)
 
 LIMITS = common.LIMITS | {
     "axle off its bearings / h": 1e-6,

@@ -9,6 +9,8 @@ from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box
 
 caption = "A piston is pulled out of a cylinder full of water: it leaves a gap, and no water is made to fill it."
+shown = (12, 24)
+beside = {"without a gap": {"wall_separation": False}}
 
 LIMITS = common.LIMITS | {
     "pressure iterations, most": 24,  # when the gap opens

@@ -10,6 +10,8 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 
 caption = "A heavy plug fits a tube that is closed below: it rests on the water under it, and none passes it."
+figure = "B07 §1"
+shown = (240,)
 
 LIMITS = common.LIMITS | {
     "water above that is lost, by volume": 1e-3,

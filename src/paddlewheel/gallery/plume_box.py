@@ -11,6 +11,7 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 
 caption = "Hot smoke rises in a closed box and spreads under its lid: none is lost, and none goes through the walls."
+shown = (24, 48, 72)
 
 LIMITS = common.SMOKE_LIMITS | {
     "change of all smoke": 1e-5,

@@ -12,6 +12,7 @@ from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.shapes import Box, Cylinder, Shape
 
 caption = "Hot smoke rises against a tilted plate and leaves along it, by its upper end; none gets through."
+shown = (32, 64, 96)
 
 LIMITS = common.SMOKE_LIMITS | {
     "seconds until smoke is at the top": 4.0,

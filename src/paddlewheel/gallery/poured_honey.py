@@ -10,6 +10,7 @@ from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.shapes import Cylinder
 
 caption = "Honey is poured over the head of a mesh with ears: it clings to it and runs down slowly."
+shown = (12, 24, 48)
 
 LIMITS = common.LIMITS | {
     "|volume error|, worst": 0.15,  # of a film of one or two cells

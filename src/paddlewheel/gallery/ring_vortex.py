@@ -27,6 +27,7 @@ from paddlewheel.solids.shapes import Box, Sphere, Torus
 from paddlewheel.types import Grid, State
 
 caption = "A ring of smoke travels by its own vorticity, about as fast as Kelvin found, and breaks on a ball."
+shown = (1, 24, 48)
 
 LIMITS = common.SMOKE_LIMITS | {
     "change of all smoke": 1e-5,

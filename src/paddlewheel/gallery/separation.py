@@ -15,6 +15,9 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Sphere
 
 caption = "A ball of water splashes against a wall: it peels off wall and ceiling, which else would hold it for long."
+figure = "B07 figure 6"
+shown = (5, 10, 18)
+beside = {"held by the walls": {"wall_separation": False}}
 
 LIMITS = common.LIMITS | {
     # in 3-D, of 128³ cells too, where φ shows the sheets of the splash thicker or thinner than they are: 5.5 and 2.02 %

@@ -12,6 +12,9 @@ from paddlewheel.solids.shapes import Box, HalfSpace
 from paddlewheel.types import State
 
 caption = "Water runs down a gentle slope into a pool. Open areas let all of it go; with voxels it stays on the steps."
+figure = "R05 figures 1–3"
+shown = (12, 30, 120)
+beside = {"with voxels": {"weights": "voxel"}}
 
 LIMITS = common.LIMITS | {
     "|volume error|, worst": 0.15,  # of a film thinner than a cell, which φ cannot tell to better

@@ -20,6 +20,7 @@ from paddlewheel.solids.shapes import Box
 from paddlewheel.types import Grid
 
 caption = "Water sloshes in a tank: its frequency is that of linear theory, and its volume stays."
+shown = (7, 21)
 
 LIMITS = common.LIMITS | {
     "|ω / √(g k tanh kH) − 1|": 0.01,

@@ -18,6 +18,8 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Cylinder
 
 caption = "A disc of honey turns on and on where its surface is free, and stops where others held it."
+figure = "B08 §7"
+shown = (192,)
 
 LIMITS = common.LIMITS | {
     "angular momentum lost in a turn": 0.15,

@@ -13,6 +13,8 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 
 caption = "Still water in a tilted tank with a sphere in it: the walls cut the grid at any angle, and nothing moves."
+figure = "B07 §2.1"
+shown = (1,)
 
 LIMITS = {
     "max|u| / gΔt": 1e-6,

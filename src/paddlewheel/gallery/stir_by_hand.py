@@ -10,6 +10,8 @@ from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.shapes import Box
 
 caption = "A light ring and a heavy stone, both made of triangles, in a tank: take them in the viewer and throw them."
+figure = "B07 figure 1, right"
+shown = (8, 16, 60)
 
 LIMITS = common.LIMITS | {"bodies that went the wrong way": 0.0}
 

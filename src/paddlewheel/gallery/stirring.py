@@ -10,6 +10,7 @@ from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Cylinder
 
 caption = "A paddle stirs a tank: the water goes round with it, and none gets into it."
+shown = (24, 48, 72)
 
 LIMITS = common.LIMITS | {
     "energy / ½ m (speed of the tip)²": 0.5,

@@ -18,6 +18,7 @@ from paddlewheel.solids.shapes import Box
 from paddlewheel.types import Faces, Grid, StepReport
 
 caption = "A vortex in a closed box turns ten times: how much of its energy particles and the grid keep."
+shown = (24, 48, 240)
 
 LIMITS = common.SMOKE_LIMITS | {
     "change of all smoke": 1e-5,

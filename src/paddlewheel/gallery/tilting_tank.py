@@ -11,6 +11,8 @@ from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box
 
 caption = "A tank is tilted faster than water falls: its floor turns away under the water, and does not take it along."
+shown = (4, 8, 16)
+beside = {"held by the floor": {"wall_separation": False}}
 
 LIMITS = common.LIMITS | {
     "pressure iterations, most": 24,  # when the floor leaves the water

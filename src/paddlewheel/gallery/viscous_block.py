@@ -11,6 +11,8 @@ from paddlewheel.solids.shapes import Box
 caption = (
     "A block of liquid, thin as water at one end and stiff at the other, falls level and splashes at one end only."
 )
+figure = "B08 figure 2"
+shown = (4, 10, 20)
 
 LIMITS = common.LIMITS | {
     "sideways momentum in the fall / momentum": 1e-4,

@@ -16,6 +16,8 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Cylinder
 
 caption = "A falling blob: friction in 28 explicit sub-steps, in 14 that are partly implicit, or in one."
+figure = "B08 §7"
+shown = (5, 10)
 
 LIMITS = common.LIMITS | {
     "sub-steps, explicit": 28,

@@ -22,6 +22,9 @@ from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box
 
 caption = "A vortex in a box turned against the grid: open areas let it turn as in the aligned box, voxels brake it."
+figure = "B07 figure 2"
+shown = (48,)
+beside = {"aligned with the grid": {"degrees": 0.0}, "with voxels": {"weights": "voxel"}}
 
 LIMITS = common.LIMITS | {
     "mean|u − u aligned| / max|u|": 0.01,

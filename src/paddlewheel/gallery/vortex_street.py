@@ -17,6 +17,7 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Cylinder
 
 caption = "Syrup flows past a round cylinder, and vortices come off its two sides by turns."
+shown = (132,)
 
 LIMITS = common.LIMITS | {
     "Strouhal number": 0.18,

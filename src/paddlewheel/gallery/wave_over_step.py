@@ -21,6 +21,7 @@ from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Shape
 
 caption = "A wave runs onto a step, as a height field: it has the speed of linear theory, and no drop is lost."
+shown = (24, 60, 100)
 
 LIMITS = common.CLASSIC_LIMITS | {
     "|volume error|, worst": 1e-12,

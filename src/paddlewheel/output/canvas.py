@@ -9,9 +9,9 @@ from paddlewheel.output.picture import STYLE, SURFACE_COLOUR, pyplot
 DPI = 120
 
 
-def pixels_of(size) -> tuple[int, int]:
-    """The largest picture of a domain within SIZE; even numbers, which video wants."""
-    scale = min(SIZE[0] / size[0], SIZE[1] / size[1])
+def pixels_of(size, within: tuple[int, int] = SIZE) -> tuple[int, int]:
+    """The largest picture of a domain within another; even numbers, which video wants."""
+    scale = min(within[0] / size[0], within[1] / size[1])
     return tuple(max(2, 2 * round(scale * side / 2)) for side in size[:2])
 
 

@@ -40,13 +40,13 @@ _CONTRAST = 0.04  # between neighbouring pixels, from which on they are looked a
 _FINER = np.array([(-0.375, -0.125), (0.125, -0.375), (0.375, 0.125), (-0.125, 0.375)])  # points of a pixel
 
 
-def draw_plane(path: Path, scene: Scene, solid: np.ndarray, state: State) -> None:
-    """Smoke in a plane, the solids over it, and markers as dots.
+def draw_plane(path: Path, scene: Scene, solid: np.ndarray, state: State, within: tuple[int, int] = SIZE) -> None:
+    """Smoke in a plane, the solids over it, and markers as dots; so many pixels at most.
 
     Between centres it is a quadratic spline of the cells around, which shows no grid and never overshoots.
     """
     grid = scene.grid
-    pixels = pixels_of(grid.size)
+    pixels = pixels_of(grid.size, within)
     at = np.meshgrid(*((np.arange(n) + 0.5) * m / n - 0.5 for n, m in zip(pixels, grid.shape[:2], strict=True)))
     density, warmth = _scaled(scene, solid, state)
     light = _FRONT + (1 - _FRONT) * _light(_extinction(grid, density), solid / grid.h)
@@ -63,15 +63,16 @@ def draw_plane(path: Path, scene: Scene, solid: np.ndarray, state: State) -> Non
         ax.set(xlim=(0, grid.size[0]), ylim=(0, grid.size[1]))
 
 
-def draw_space(path: Path, scene: Scene, solid: np.ndarray, state: State) -> None:
+def draw_space(path: Path, scene: Scene, solid: np.ndarray, state: State, camera: Camera) -> None:
     """Smoke with its own shadow among the solids, the edges of the domain, and markers as dots."""
     grid = scene.grid
-    picture = _Picture(grid, *_scaled(scene, solid, state), solid / grid.h)
+    picture = _Picture(grid, *_scaled(scene, solid, state), solid / grid.h, camera.scaled(1 / grid.h))
     image = picture.drawn()
     image = picture.with_dots(image, _along_edges(grid), _EDGE)
     image = picture.with_dots(image, state.markers / grid.h, _MARKER, _DOT)
-    with canvas(path, SIZE, state.time, _BOTTOM, _TEXT) as ax:
-        ax.imshow(_encoded(image), extent=(0, SIZE[0], 0, SIZE[1]), interpolation="none", aspect="auto")
+    width, height = camera.pixels
+    with canvas(path, camera.pixels, state.time, _BOTTOM, _TEXT) as ax:
+        ax.imshow(_encoded(image), extent=(0, width, 0, height), interpolation="none", aspect="auto")
 
 
 def _scaled(scene, solid, state) -> tuple[np.ndarray, np.ndarray]:
@@ -117,20 +118,25 @@ def _radiance(warmth, light) -> np.ndarray:
 class _Picture:
     """A picture of space, in cells; density and warmth by their largest."""
 
-    def __init__(self, grid: Grid, density: np.ndarray, warmth: np.ndarray, solid: np.ndarray):
+    def __init__(self, grid: Grid, density: np.ndarray, warmth: np.ndarray, solid: np.ndarray, camera: Camera):
         solid = with_ends(solid)
         self._solid, self._slopes = solid, np.gradient(solid)
         extinction = _extinction(grid, density)
         self._light = _light(extinction, solid)
         self._volume = Volume.of(extinction, _radiance(warmth, self._light), solid)
-        self._camera = Camera.at(grid.shape)
+        self._camera = camera
 
     def drawn(self) -> np.ndarray:
         """Linear colours (rows, columns, 3). Pixels unlike their neighbours are the mean of several rays."""
-        width, height = SIZE
+        width, height = self._camera.pixels
         image = np.broadcast_to(_background(height), (height, width, 3)).copy()
         corners = self._camera.seen(np.array(list(np.ndindex(2, 2, 2))) * self._light.shape)
-        (left, top), (right, bottom) = corners.min(axis=0).astype(int), corners.max(axis=0).astype(int) + 1
+        if np.isnan(corners).any():  # some of the domain is behind the camera, and it may be seen everywhere
+            corners = np.array([(0, 0), (width, height)])
+        corners = np.clip([corners.min(axis=0), corners.max(axis=0) + 1], 0, (width, height)).astype(int)
+        (left, top), (right, bottom) = corners
+        if left == right or top == bottom:
+            return image
         y, x = np.mgrid[top:bottom, left:right] + 0.5
         pixels = np.stack([x, y], axis=-1)
         inside = image[top:bottom, left:right]  # beside, there is nothing
@@ -141,7 +147,8 @@ class _Picture:
 
     def with_dots(self, image: np.ndarray, points: np.ndarray, colour: str, size: float = 1.0) -> np.ndarray:
         """The picture with dots at points (n, 3), each some pixels wide, as far as they are seen."""
-        width, height = SIZE
+        width, height = self._camera.pixels
+        points = points[(points - self._camera.position) @ self._camera.look > 0]
         away = points - self._camera.position
         far = np.linalg.norm(away, axis=1)
         *_, left, hit = self._volume.trace(self._camera.position, away / far[:, None], far).T
@@ -162,7 +169,8 @@ class _Picture:
         """Linear colours (n, 3) at points of the picture (n, 2)."""
         rays = self._camera.rays(pixels)
         traced = self._volume.trace(self._camera.position, rays, np.full(len(rays), np.inf))
-        behind = _background(SIZE[1])[np.clip(pixels[:, 1].astype(int), 0, SIZE[1] - 1), 0]
+        height = self._camera.pixels[1]
+        behind = _background(height)[np.clip(pixels[:, 1].astype(int), 0, height - 1), 0]
         hit = np.isfinite(traced[:, 4])
         behind *= self._on_floor(rays)[:, None]
         behind[hit] = self._surface(self._camera.position + rays[hit] * traced[hit, 4:], rays[hit])

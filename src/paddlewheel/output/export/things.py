@@ -65,6 +65,11 @@ class Rigid(NamedTuple):
     pose: Pose
     moving: bool
 
+    @property
+    def is_body(self) -> bool:
+        """Whether it moves freely, and not as a script says."""
+        return self.name.startswith("body_")
+
     def placed(self) -> Mesh:
         """The mesh where it is."""
         turned = project_on(self.vertices, self.pose.rotation.T)
