@@ -3,7 +3,7 @@
 import numpy as np
 
 from paddlewheel.grid.fractions import corner_mean, face_corners
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, with_rows, without_rows
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Boundary, Faces
 
@@ -29,7 +29,7 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> tuple[Faces, Face
             f"velocity has {velocity.x.shape} faces along x, known {known.x.shape}: expected the same grid"
         )
     result, reached = [], []
-    for before, k in zip(velocity, known, strict=True):
+    for before, k in zip(map(with_rows, velocity), map(with_rows, known), strict=True):
         u, layer = np.empty_like(before), np.empty(before.shape, np.uint8)
         rows, after = np.empty(u.shape[:2], np.uint8), np.empty(u.shape[:2], np.uint8)
         _first_layer(u, layer, rows, before, k)
@@ -38,16 +38,17 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> tuple[Faces, Face
             rows, after = after, rows
         result.append(u)
         reached.append(layer != _UNKNOWN)
-    return Faces(*result), Faces(*reached)
+    shapes = [u.shape for u in velocity]
+    return Faces(*map(without_rows, result, shapes)), Faces(*map(without_rows, reached, shapes))
 
 
 def lonely(known: Faces, among: Faces) -> Faces:
     """The faces that are known, but neither among others nor beside one of those of their axis."""
-    result = []
-    for k, a in zip(as_faces(known, bool), as_faces(among, bool), strict=True):
+    known, among, result = as_faces(known, bool), as_faces(among, bool), []
+    for k, a in zip(map(with_rows, known), map(with_rows, among), strict=True):
         result.append(np.empty(k.shape, np.bool_))
         _mark_lonely(result[-1], k, a)
-    return Faces(*result)
+    return Faces(*map(without_rows, result, (k.shape for k in known)))
 
 
 @kernel

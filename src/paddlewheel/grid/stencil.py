@@ -5,7 +5,7 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
-__all__ = ["as_faces", "divergence", "gradient"]
+__all__ = ["as_faces", "divergence", "gradient", "with_rows", "without_rows"]
 
 
 def as_faces(faces: Faces, dtype) -> Faces:
@@ -18,6 +18,17 @@ def as_faces(faces: Faces, dtype) -> Faces:
     if not (x.shape == (nx + 1, ny, nz) and y.shape == (nx, ny + 1, nz) and z.shape == (nx, ny, nz + 1)):
         raise ValueError(f"faces of shapes {', '.join(str(f.shape) for f in arrays)} do not belong to one grid")
     return Faces(*arrays)
+
+
+def with_rows(field: np.ndarray) -> np.ndarray:
+    """A field of a plane, one or two values thick along z, with that axis first, so that kernels have rows to run
+    along; any other as it is. With one value it is the same memory."""
+    return np.ascontiguousarray(np.moveaxis(field, 2, 0)) if field.shape[2] <= 2 else field
+
+
+def without_rows(field: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
+    """A field that `with_rows` gave, in its own shape again."""
+    return np.ascontiguousarray(np.moveaxis(field, 0, 2)) if shape[2] <= 2 else field
 
 
 def _required(array, dtype) -> np.ndarray:
