@@ -3,6 +3,7 @@
 import numpy as np
 
 from paddlewheel.grid.plane import fitted_plane, tangent_plane
+from paddlewheel.grid.stencil import with_rows, without_rows
 from paddlewheel.kernel import kernel, prange
 
 __all__ = ["STEEPEST", "extend", "extend_into_solids", "liquid_box"]
@@ -96,9 +97,10 @@ def _extended(phi, known, h, layers, solid, source, most) -> tuple[np.ndarray, n
 
 def _beside(known: np.ndarray) -> np.ndarray:
     """Unknown cells that share a face with a known one."""
-    beside = np.empty_like(known)
-    _mark_beside(beside, known)
-    return beside
+    rows = with_rows(known)
+    beside = np.empty_like(rows)
+    _mark_beside(beside, rows)
+    return without_rows(beside, known.shape)
 
 
 @kernel
