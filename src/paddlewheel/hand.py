@@ -23,7 +23,7 @@ import numpy as np
 from paddlewheel.scene import Hand, RigidBody, Scene, labelled
 from paddlewheel.solids import argument
 from paddlewheel.solids.mass import Mass
-from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.pose import rotation_of
 from paddlewheel.solids.rigid import placed
 from paddlewheel.types import Body
 
@@ -74,7 +74,7 @@ class Hands:
         away = float(placing.distance(probe[None])[0])
         if away > REACH * self.scene.grid.h:
             raise ValueError(f"grab: point={tuple(point.tolist())} is {away:.3g} m beside body {n}")
-        arm = Pose(orientation=bodies[n].orientation).rotation.T @ (point - bodies[n].position)
+        arm = rotation_of(bodies[n].orientation).T @ (point - bodies[n].position)
         self._own = self._hold(n, arm, point, np.zeros(3))
 
     def drag(self, target) -> None:
@@ -130,7 +130,7 @@ class Hands:
 
 def gripped(hold: Hold, body: Body, M: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
     """The mass (6, 6) of a body with the hand that holds it, and the impulse (6,) of that hand if nothing moved."""
-    arm = Pose(orientation=body.orientation).rotation @ hold.point
+    arm = rotation_of(body.orientation) @ hold.point
     G = np.hstack([np.eye(3), -_cross(arm)])
     way = hold.target - body.position - arm
     way *= min(1.0, hold.lead / max(np.linalg.norm(way), 1e-300))

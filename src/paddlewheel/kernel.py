@@ -71,7 +71,10 @@ def threads() -> int:
 def threads_worth(items: int):
     """Run kernels on one thread inside, if they have so few items that waking the others costs more than it saves."""
     before = threads()
-    numba.set_num_threads(before if items > FEW else 1)
+    if before == 1 or items > FEW:  # as it is
+        yield
+        return
+    numba.set_num_threads(1)
     try:
         yield
     finally:

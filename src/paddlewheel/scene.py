@@ -21,6 +21,7 @@ MOTIONS = ("x", "y", "z", "rx", "ry", "rz")
 PARTICLES_PER_AXIS = (2, 3)  # with one alone, still water boils and loses volume
 WATER, AIR = 1000.0, 1.2  # kg/m³
 WARM_AIR_RISES = 9.81 / 293  # m/s² for each kelvin: what is warmer is lighter, by 1/293 of its weight
+_AT_REST = Pose(velocity=(0, 0, 0), angular_velocity=(0, 0, 0))
 _PROBED = 4  # points along each axis at which a function of the user's is tried
 
 
@@ -49,7 +50,7 @@ class Solid:
     def pose(self, time: float, name: str | None = None) -> Pose:
         """The pose at a time [s] with its velocities; errors name the solid by `name`."""
         if self.motion is None:
-            return Pose(velocity=(0, 0, 0), angular_velocity=(0, 0, 0))
+            return _AT_REST
         return pose_at(self.motion, time, name or _kind(self))
 
 

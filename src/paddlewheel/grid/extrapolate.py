@@ -3,7 +3,7 @@
 import numpy as np
 
 from paddlewheel.grid.fractions import corner_mean, face_corners
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, with_rows, without_rows
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Boundary, Faces
 
@@ -34,22 +34,23 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> tuple[Faces, Face
 
 def continued(field: np.ndarray, known: np.ndarray, layers: int) -> tuple[np.ndarray, np.ndarray]:
     """The same of one field, float32."""
-    u, layer = np.empty_like(field), np.empty(field.shape, np.uint8)
+    before = with_rows(field)
+    u, layer = np.empty_like(before), np.empty(before.shape, np.uint8)
     rows, after = np.empty(u.shape[:2], np.uint8), np.empty(u.shape[:2], np.uint8)
-    _first_layer(u, layer, rows, field, known)
+    _first_layer(u, layer, rows, before, with_rows(known))
     for n in range(1, layers + 1):
         _average_layer(u, layer, after, rows, n)
         rows, after = after, rows
-    return u, layer != _UNKNOWN
+    return without_rows(u, field.shape), without_rows(layer != _UNKNOWN, field.shape)
 
 
 def lonely(known: Faces, among: Faces) -> Faces:
     """The faces that are known, but neither among others nor beside one of those of their axis."""
-    result = []
-    for k, a in zip(as_faces(known, bool), as_faces(among, bool), strict=True):
+    known, among, result = as_faces(known, bool), as_faces(among, bool), []
+    for k, a in zip(map(with_rows, known), map(with_rows, among), strict=True):
         result.append(np.empty(k.shape, np.bool_))
         _mark_lonely(result[-1], k, a)
-    return Faces(*result)
+    return Faces(*map(without_rows, result, (k.shape for k in known)))
 
 
 @kernel

@@ -61,7 +61,8 @@ def yielding(bodies, reply: np.ndarray) -> np.ndarray:
     """
     n = len(bodies)
     L = np.array([_factor(body.inverse) for body in bodies])
-    return np.einsum("nia,namb,mjb->nimj", L, reply.reshape(n, 6, n, 6), L, optimize=True)
+    half = np.einsum("nia,namb->nimb", L, reply.reshape(n, 6, n, 6))
+    return np.einsum("nimb,mjb->nimj", half, L)
 
 
 def wet(bodies, liquid: np.ndarray, grid: Grid) -> np.ndarray:

@@ -327,7 +327,8 @@ def _plane_volumes(planes, phi, solid, h):
             for k in range(nz + 1):
                 k0, k1 = max(k - 1, 0), min(k, nz - 1)
                 end = k == 0 or k == nz
-                margin = np.float32(1.5) * h if side or end else np.float32(0)  # what is continued may change its sign
+                # what is continued may change its sign; in a plane it is the same on both ends
+                margin = np.float32(1.5) * h if side or (end and nz > 1) else np.float32(0)
                 if min(low[k0], low[k1]) < margin:
                     part = size * (0.5 if end else 1.0)
                     if max(high[k0], high[k1]) >= -margin:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.kernel import kernel
 from paddlewheel.solids.contact_distances import Distances
 
 
@@ -41,18 +42,10 @@ class Things(NamedTuple):
 
     def apart(self) -> np.ndarray:
         """Distance between the boxes around bodies and around all things, in world axes [m], (bodies, f)."""
-        ends = np.isfinite(self.low) & np.isfinite(self.high)
-        low, high = np.where(ends, self.low, 0), np.where(ends, self.high, 0)
-        centre = self.origin + np.einsum("fij,fj->fi", self.rotation, 0.5 * (low + high))
-        reach = np.einsum("fij,fj->fi", np.abs(self.rotation), 0.5 * (high - low))
-        straight = (self.rotation == np.eye(3)).all(axis=(1, 2))[:, None]
-        # turned, a thing without end along one axis has none along any
-        endless = np.where(straight, ~ends, ~ends.all(axis=1, keepdims=True))
-        lower = np.where(endless, np.where(straight, self.origin + self.low, -np.inf), centre - reach)
-        upper = np.where(endless, np.where(straight, self.origin + self.high, np.inf), centre + reach)
-        n = self.bodies
-        beyond = np.maximum(np.maximum(lower - upper[:n, None], lower[:n, None] - upper), 0)
-        return np.linalg.norm(beyond, axis=2)
+        out, lower, upper = np.empty((self.bodies, len(self.low))), np.empty(self.low.shape), np.empty(self.low.shape)
+        _place_boxes(lower, upper, self.low, self.high, self.origin, self.rotation)
+        _measure_apart(out, lower, upper)
+        return out
 
 
 def frames(bodies, poses, velocity) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -81,3 +74,34 @@ def _crossing(v) -> np.ndarray:
     out = np.zeros((len(v), 3, 3))
     out[:, 1, 0], out[:, 2, 0], out[:, 2, 1] = v[:, 2], -v[:, 1], v[:, 0]
     return out - out.transpose(0, 2, 1)
+
+
+@kernel(parallel=False)
+def _place_boxes(lower, upper, low, high, origin, rotation):
+    """Corners of the boxes in world axes. Turned, a thing without end along one axis has none along any."""
+    for n in range(len(low)):
+        straight, ends = True, True
+        for a in range(3):
+            ends &= np.isfinite(low[n, a]) and np.isfinite(high[n, a])
+            for b in range(3):
+                straight &= rotation[n, a, b] == (a == b)
+        for a in range(3):
+            lower[n, a] = upper[n, a] = origin[n, a]
+            if straight:
+                lower[n, a] += low[n, a]
+                upper[n, a] += high[n, a]
+            for b in range(0 if straight else 3):
+                centre = rotation[n, a, b] * 0.5 * (low[n, b] + high[n, b]) if ends else 0.0
+                reach = abs(rotation[n, a, b]) * 0.5 * (high[n, b] - low[n, b]) if ends else np.inf
+                lower[n, a] += centre - reach
+                upper[n, a] += centre + reach
+
+
+@kernel(parallel=False)
+def _measure_apart(out, lower, upper):
+    for n in range(out.shape[0]):
+        for m in range(out.shape[1]):
+            total = 0.0
+            for a in range(3):
+                total += max(lower[m, a] - upper[n, a], lower[n, a] - upper[m, a], 0.0) ** 2
+            out[n, m] = np.sqrt(total)

@@ -32,6 +32,18 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], axis=-1)
 
 
+def rotation_of(orientation) -> np.ndarray:
+    """The matrix R of a unit quaternion (w, x, y, z), shape (3, 3)."""
+    w, x, y, z = orientation
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
 @dataclass(frozen=True)
 class Pose:
     """Position [m] and orientation, a unit quaternion (w, x, y, z), of a body frame in the world.
@@ -56,14 +68,7 @@ class Pose:
     @cached_property
     def rotation(self) -> np.ndarray:
         """The matrix R of the orientation, shape (3, 3)."""
-        w, x, y, z = self.orientation
-        return np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        )
+        return rotation_of(self.orientation)
 
     def to_world(self, points: np.ndarray) -> np.ndarray:
         """Points (n, 3) of the body frame, in world coordinates [m]."""

@@ -4,12 +4,14 @@ A body's velocity is  V = (v, ω)  of its centre of mass, in world axes; what ac
 on it is  (force, torque)  about the same point, so that  M V̇ = (force, torque).
 """
 
+from functools import cache
+
 import numpy as np
 
 from paddlewheel.kernel import kernel
 from paddlewheel.solids import argument
 from paddlewheel.solids.mass import Mass
-from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.pose import Pose, rotation_of
 from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.types import Body
 
@@ -28,11 +30,7 @@ def freedom(position, *, axis=None, pivot=None, locked=frozenset(), planar: bool
     locked    which of "x", "y", "z", "rx", "ry", "rz" stay zero
     planar    a 2-D scene: only x, y and rz are free
     """
-    unknown = sorted(set(locked) - set(COMPONENTS))
-    if unknown:
-        raise ValueError(f"locked={sorted(locked)}: {unknown[0]!r} is none of {', '.join(COMPONENTS)}")
-    fixed = set(locked) | ({"z", "rx", "ry"} if planar else set())
-    fixed = np.array([name in fixed for name in COMPONENTS])
+    fixed = _fixed(frozenset(locked), planar)
     if (axis is None) != (pivot is None):
         raise ValueError(f"axis={axis!r}, pivot={pivot!r}: a hinge needs both")
     if axis is None:
@@ -48,9 +46,18 @@ def freedom(position, *, axis=None, pivot=None, locked=frozenset(), planar: bool
     return np.empty((6, 0)) if stuck else turning[:, None]
 
 
+@cache
+def _fixed(locked, planar) -> np.ndarray:
+    """Which components of a velocity stay zero, (6,)."""
+    unknown = sorted(locked - set(COMPONENTS))
+    if unknown:
+        raise ValueError(f"locked={sorted(locked)}: {unknown[0]!r} is none of {', '.join(COMPONENTS)}")
+    return np.array([name in locked or (planar and name in ("z", "rx", "ry")) for name in COMPONENTS])
+
+
 def mass_matrix(mass: Mass, density: float, orientation) -> np.ndarray:
     """M = diag(m 1, R I Rᵀ) [kg, kg m²] in world axes, shape (6, 6)."""
-    R = Pose(orientation=orientation).rotation
+    R = _rotation_of(orientation)
     M = np.zeros((6, 6))
     M[:3, :3] = density * mass.volume * np.eye(3)
     M[3:, 3:] = density * R @ mass.inertia @ R.T
@@ -83,14 +90,18 @@ def moved(body: Body, mass: Mass, dt: float, pivot=None, steady: bool = False) -
         _tumble(orientation, omega, axes, principal, dt)
     if pivot is None:
         return Body(position + dt * velocity, orientation, velocity, omega)
-    arm = Pose(orientation=turned(np.array([1.0, 0, 0, 0]), omega * dt)).rotation @ (position - pivot)
+    arm = _rotation_of(turned(np.array([1.0, 0, 0, 0]), omega * dt)) @ (position - pivot)
     return Body(np.add(pivot, arm), orientation, np.cross(omega, arm), omega)
 
 
 def placed(shape: Shape, mass: Mass, body: Body) -> Moved:
     """The shape where the body is:  x = R (x_drawn − center) + position."""
-    R = Pose(orientation=body.orientation).rotation
-    return Moved(shape, Pose(body.position - R @ mass.center, body.orientation))
+    return Moved(shape, Pose(body.position - _rotation_of(body.orientation) @ mass.center, body.orientation))
+
+
+def _rotation_of(orientation: np.ndarray) -> np.ndarray:
+    """The matrix of a quaternion (4,); what rounding left of its length is removed."""
+    return rotation_of((orientation / np.linalg.norm(orientation)).tolist())
 
 
 def turned(orientation: np.ndarray, rotation: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ in the tests' table.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -107,45 +108,52 @@ class Sphere(Shape):
         return _length(*(points - self.center).T) - self.radius
 
 
+class _Straight(Shape):
+    """What has an axis from `start` to `end` [m] and a `radius` [m]."""
+
+    def __post_init__(self):
+        self._check(start=argument.vector, end=argument.vector, radius=argument.positive)
+        if self.start == self.end:
+            owner = type(self).__name__
+            raise ValueError(f"{owner}: start and end are the same point {self.end}, expected an axis of some length")
+
+    @cached_property
+    def _axis(self) -> np.ndarray:
+        """Unit vector from start to end."""
+        return np.array(argument.direction(type(self).__name__, "end - start", np.subtract(self.end, self.start)))
+
+
 @dataclass(frozen=True)
-class Cylinder(Shape):
+class Cylinder(_Straight):
     """The cylinder of `radius` [m] with flat ends at `start` and `end` [m]."""
 
     start: tuple[float, float, float]
     end: tuple[float, float, float]
     radius: float
 
-    def __post_init__(self):
-        self._check(start=argument.vector, end=argument.vector, radius=argument.positive)
-        _axis(self)
-
     def bounds(self):
-        reach = self.radius * _across(_axis(self))
+        reach = self.radius * _across(self._axis)
         return np.minimum(self.start, self.end) - reach, np.maximum(self.start, self.end) + reach
 
     def _distance(self, points):
-        along, radial = _cylindrical(points, 0.5 * np.add(self.start, self.end), _axis(self))
+        along, radial = _cylindrical(points, 0.5 * np.add(self.start, self.end), self._axis)
         length = np.linalg.norm(np.subtract(self.end, self.start))
         return _corner(np.abs(along) - 0.5 * length, radial - self.radius)
 
 
 @dataclass(frozen=True)
-class Capsule(Shape):
+class Capsule(_Straight):
     """All points within `radius` [m] of the segment from `start` to `end` [m]."""
 
     start: tuple[float, float, float]
     end: tuple[float, float, float]
     radius: float
 
-    def __post_init__(self):
-        self._check(start=argument.vector, end=argument.vector, radius=argument.positive)
-        _axis(self)
-
     def bounds(self):
         return np.minimum(self.start, self.end) - self.radius, np.maximum(self.start, self.end) + self.radius
 
     def _distance(self, points):
-        along, radial = _cylindrical(points, np.array(self.start), _axis(self))
+        along, radial = _cylindrical(points, np.array(self.start), self._axis)
         length = np.linalg.norm(np.subtract(self.end, self.start))
         return _length(along - np.clip(along, 0, length), radial) - self.radius
 
@@ -268,14 +276,6 @@ class Moved(Shape):
 
     def _distance(self, points):
         return self.shape._distance(self.pose.to_body(points))
-
-
-def _axis(shape) -> np.ndarray:
-    """Unit vector from start to end of a cylinder or capsule."""
-    owner, along = type(shape).__name__, np.subtract(shape.end, shape.start)
-    if not along.any():
-        raise ValueError(f"{owner}: start and end are the same point {shape.end}, expected an axis of some length")
-    return np.array(argument.direction(owner, "end - start", along))
 
 
 def _across(axis) -> np.ndarray:

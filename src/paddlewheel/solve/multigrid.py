@@ -117,30 +117,45 @@ def _chained(counts) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(np.concatenate(counts))])
 
 
-def _dense_inverse(nodes, extra, start, neighbour, coupling) -> np.ndarray:
+@kernel(parallel=False)
+def _dense_inverse(nodes, extra, start, neighbour, coupling):
     """A symmetric inverse of the matrix over some nodes that have edges only among each other.
 
     By L D Lᵀ, keeping couplings and extras in place of the diagonal: elimination then only ever adds what is
     positive, so no digit is lost between strong and weak links, and the last pivot of a closed region is exactly
     zero. That node keeps the value zero: any constant will do.
     """
-    m = len(nodes)
-    index = np.zeros(len(extra), np.int64)
-    index[nodes] = np.arange(m)
-    W, e = np.zeros((m, m)), extra[nodes].astype(np.float64)
-    np.add.at(W, (np.repeat(np.arange(m), np.diff(start)[nodes]), index[neighbour]), coupling)
-    W = 0.5 * (W + W.T)  # the two ends of an edge were summed in different orders
+    m = nodes.shape[0]
+    index, W, e = np.zeros(extra.shape[0], np.int64), np.zeros((m, m)), np.empty(m)
+    for k in range(m):
+        index[nodes[k]], e[k] = k, extra[nodes[k]]
+    for k in range(m):  # the two ends of an edge were summed in different orders: take their mean
+        for edge in range(start[nodes[k]], start[nodes[k] + 1]):
+            half = 0.5 * coupling[edge]
+            W[k, index[neighbour[edge]]] += half
+            W[index[neighbour[edge]], k] += half
 
     pivot, lower = np.zeros(m), np.eye(m)  # D⁻¹ and L⁻¹
     for k in range(m):
-        diagonal = e[k] + W[k, k + 1 :].sum()
-        if diagonal > 0.0:
-            pivot[k] = 1.0 / diagonal
-        factor = pivot[k] * W[k + 1 :, k]
-        W[k + 1 :, k + 1 :] += factor[:, None] * W[k, k + 1 :]  # what lands on the diagonal is never read
-        e[k + 1 :] += factor * e[k]
-        lower[k + 1 :, : k + 1] += factor[:, None] * lower[k, : k + 1]
-    return np.einsum("ki,k,kj->ij", lower, pivot, lower)
+        diagonal = e[k]
+        for j in range(k + 1, m):
+            diagonal += W[k, j]
+        pivot[k] = 1.0 / diagonal if diagonal > 0.0 else 0.0
+        for i in range(k + 1, m):
+            factor = pivot[k] * W[i, k]
+            if factor > 0.0:
+                e[i] += factor * e[k]
+                for j in range(k + 1, m):  # what lands on the diagonal is never read
+                    W[i, j] += factor * W[k, j]
+                for j in range(k + 1):
+                    lower[i, j] += factor * lower[k, j]
+    out = np.zeros((m, m))
+    for k in range(m):
+        for i in range(k + 1):
+            scaled = pivot[k] * lower[k, i]
+            for j in range(k + 1):
+                out[i, j] += scaled * lower[k, j]
+    return out
 
 
 @kernel(parallel=False)
