@@ -14,6 +14,7 @@ from falling import Falling
 from paddlewheel import gallery
 from paddlewheel.cli import main
 from paddlewheel.commands import exhibit
+from paddlewheel.commands import gallery as showing
 from paddlewheel.commands.exhibit import Observed
 from paddlewheel.output.page import Figure, Shown, page
 from paddlewheel.run import Simulation, SolveFailedError
@@ -212,6 +213,19 @@ def test_the_time_of_frames_is_without_what_compiling_took(monkeypatch):
     observed = Observed(gallery.SCENES["dam-break"].scene(cells=8), (), None, lambda number: None)
     spent = sum(sum(frame.report.seconds.values()) for frame in observed.run(2))
     assert observed.seconds == pytest.approx(spent - 20)
+
+
+def test_what_is_left_is_told_without_what_compiling_took(monkeypatch, capsys):
+    """Half of the work took ten minutes, in 500 s of which it compiled: 100 s are left."""
+    now, compiled = [0.0], [0.0]
+    monkeypatch.setattr(showing.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(showing, "compile_seconds", lambda: compiled[0])
+    told = showing._Told([100.0, 100.0])
+    with told:
+        told.begins("pool")
+        now[0], compiled[0] = 600.0, 500.0
+        told.ends()
+    assert "1 of 2: pool: 100 s; about 2 min left" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", gallery.SCENES)

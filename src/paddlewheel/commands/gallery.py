@@ -14,6 +14,7 @@ from paddlewheel import gallery
 from paddlewheel.commands.exhibit import Exhibit
 from paddlewheel.commands.terminal import bar, complain, console
 from paddlewheel.gallery import common
+from paddlewheel.kernel import compile_seconds
 from paddlewheel.output.cache import replace
 from paddlewheel.output.page import Figure, Picture, Shown, page
 from paddlewheel.output.render import require
@@ -67,7 +68,7 @@ class _Told:
 
     def __init__(self, work: list[float]):
         self._work, self._done = work, 0
-        self._start = time.perf_counter()
+        self._start = _clock()
         self._bar: Progress | None = bar() if Console(stderr=True).is_terminal else None
 
     def __enter__(self):
@@ -81,23 +82,28 @@ class _Told:
             self._bar.stop()
 
     def begins(self, name: str) -> None:
-        self._name, self._began = name, time.perf_counter()
+        self._name, self._began = name, _clock()
 
     def frame(self, number: int) -> None:
         """Within a scene, time itself is the measure of what is done, at most all that was expected of it."""
         if self._bar:
-            part = min(time.perf_counter() - self._began, self._work[self._done])
+            part = min(_clock() - self._began, self._work[self._done])
             which = f"{self._done + 1} of {len(self._work)}: {self._name}, frame {number}"
             self._bar.update(self._task, description=which, completed=sum(self._work[: self._done]) + part)
 
     def ends(self) -> None:
         self._done += 1
         if not self._bar:
-            now = time.perf_counter()
+            now = _clock()
             done, left = sum(self._work[: self._done]), sum(self._work[self._done :])
             minutes = (now - self._start) * left / done / 60
             which = f"{self._done} of {len(self._work)}: {self._name}: {now - self._began:.0f} s"
             complain(f"{which}; about {minutes:.0f} min left")
+
+
+def _clock() -> float:
+    """Seconds that go by, without those of compiling, of which the scenes that are left need none."""
+    return time.perf_counter() - compile_seconds()
 
 
 def _write(folder: Path, exhibits: dict[str, Exhibit]) -> list[Shown]:
