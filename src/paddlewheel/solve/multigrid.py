@@ -307,18 +307,17 @@ def _relax_from_zero(x, b, inverse, rows, blocks):
 @kernel
 def _relax(x, b, inverse, lower, rows, blocks, starts, colour):
     """Gauss–Seidel over the cells of one colour."""
+    other = 1 - colour
+    here, y, b, inverse = x[colour], x[other], b[colour], inverse[colour]
+    c0, c1, c2 = lower[0, colour], lower[1, colour], lower[2, colour]
+    d0, d1, d2 = lower[0, other], lower[1, other], lower[2, other]
     for block in prange(blocks.shape[0] - 1):
-        other = 1 - colour
         for r in range(blocks[block], blocks[block + 1]):
-            hop, out = shift(rows[r], colour), x[colour][rows[r, START] + rows[r, FIRST] :]
+            hop, out = shift(rows[r], colour), here[rows[r, START] + rows[r, FIRST] :]
             if rows[r, PLAIN]:
-                _relax_plain_row(out, x[other], b[colour], inverse[colour], rows[r], hop)
+                _relax_plain_row(out, y, b, inverse, rows[r], hop)
             else:
-                _relax_row(
-                    out, x[other], b[colour], inverse[colour],
-                    lower[0, colour], lower[1, colour], lower[2, colour],
-                    lower[0, other], lower[1, other], lower[2, other], rows[r], hop,
-                )  # fmt: skip
+                _relax_row(out, y, b, inverse, c0, c1, c2, d0, d1, d2, rows[r], hop)
 
 
 @kernel(parallel=False)
