@@ -221,7 +221,7 @@ def _slipping(velocity, phi, solid, strides, a, i, j, k):
     return u - outflow * na / n2
 
 
-@kernel(parallel=False)
+@kernel(parallel=False, inline=True)
 def _mean_around(field, b, a, i, j, k):
     """Mean of the four faces normal to b around face (i, j, k) normal to a: those of the cells on both sides of it."""
     f = field[b]
