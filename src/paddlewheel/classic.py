@@ -150,15 +150,18 @@ class ClassicStepper(Fluid):
         self.push(self.grid, velocity, cells.faces, time, dt)
 
     def _relaxed(self, velocity, cells, boundary, dt, air, start) -> Relaxed:
-        """The pressure, and the velocity after it, also that of free faces, which get no faster than any was."""
+        """The pressure, and the velocity after it, also that of free faces, none faster than any was if there are markers."""
         method = self.scene.method
         relaxed = relax(
             self.grid, velocity, cells.full, cells.surface, boundary, dt,
             density=self.scene.density, surface_pressure=air, tolerance=method.tolerance,
             over_relaxation=method.over_relaxation, start=start, head=cells.head,
         )  # fmt: skip
-        fastest = max(float(np.abs(u[f]).max(initial=0.0)) for u, f in zip(relaxed.velocity, cells.faces, strict=True))
-        meet_air(relaxed.velocity, cells.free, fastest)
+        most = math.inf
+        if isinstance(self.tracker, Markers):  # they may crowd for a while; others have no room but that of a cell
+            parts = zip(relaxed.velocity, cells.faces, strict=True)
+            most = max(float(np.abs(u[beside]).max(initial=0.0)) for u, beside in parts)
+        meet_air(relaxed.velocity, cells.free, most)
         return relaxed
 
     def _everywhere(self, velocity, cells, solids) -> Faces:
