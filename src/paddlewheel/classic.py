@@ -150,7 +150,7 @@ class ClassicStepper(Fluid):
         self.push(self.grid, velocity, cells.faces, time, dt)
 
     def _relaxed(self, velocity, cells, boundary, dt, air, start) -> Relaxed:
-        """The pressure, and the velocity after it, also that of free faces, none faster than any was if there are markers."""
+        """The pressure, and the velocity after it, also that of free faces; see `meet_air`."""
         method = self.scene.method
         relaxed = relax(
             self.grid, velocity, cells.full, cells.surface, boundary, dt,

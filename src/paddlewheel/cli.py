@@ -159,7 +159,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 _COMMANDS = ("run", "view", "render", "export", "gallery", "check", "first-step", "bench")
-_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "smoke", "viscosity", "startup")
+_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "classic", "smoke", "viscosity", "startup")
 
 
 def _checked_names(arguments: list[str]) -> list[str]:
@@ -428,6 +428,7 @@ def _add_bench(commands) -> None:
     _add_liquid(kinds)
     _add_bodies(kinds)
     _add_walls(kinds)
+    _add_classic(kinds)
     _add_smoke(kinds)
     _add_viscosity(kinds)
 
@@ -498,6 +499,22 @@ def _add_walls(kinds) -> None:
     _add_count(parser, "--steps", benchmark.WALL_STEPS, "that are timed")
     _add_json(parser)
     parser.set_defaults(command=bench.walls)
+
+
+def _add_classic(kinds) -> None:
+    parser = kinds.add_parser(
+        "classic",
+        help="sweeps of relaxation against the size of the grid, beside other solvers",
+        description="Find the pressure in a cube that is half full by relaxation, as Foster & Metaxas did in 1996, by\n"
+        "incomplete Cholesky and by multigrid. docs/benchmarks.md says how it is measured.",
+        epilog="""examples:
+  paddlewheel bench classic --json classic.json --plot classic.png
+  paddlewheel bench classic --cells 16,32                the smaller grids only: seconds""",
+    )
+    _add_ladder(parser, "--cells", benchmark.CLASSIC_CELLS, "along each side of the cube")
+    _add_json(parser)
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw sweeps and time against the grid there")
+    parser.set_defaults(command=bench.classic)
 
 
 def _add_smoke(kinds) -> None:

@@ -4,6 +4,7 @@ Every case runs in a process of its own, so that its peak memory is its own.
 docs/benchmarks.md says what each figure means.
 """
 
+from paddlewheel.benchmark.classic import CLASSIC_CELLS, classic, classic_summary, classic_table
 from paddlewheel.benchmark.friction import (
     VISCOUS_CELLS,
     ViscousCase,
@@ -68,6 +69,7 @@ from paddlewheel.benchmark.walls import WALL_CELLS, WALL_STEPS, walls, walls_sum
 
 __all__ = [
     "CELLS",
+    "CLASSIC_CELLS",
     "DAM_CELLS",
     "FRAMES",
     "MOST_MIC",
@@ -89,6 +91,9 @@ __all__ = [
     "ViscousCase",
     "bodies_ladder",
     "bodies_summary",
+    "classic",
+    "classic_summary",
+    "classic_table",
     "dam_break",
     "floating_box",
     "ladder",

@@ -70,6 +70,15 @@ def walls(options) -> int:
     return 0
 
 
+def classic(options) -> int:
+    """Count the sweeps of relaxation on a ladder of grids, beside the iterations of other solvers."""
+    _check_files(options)
+    result = benchmark.classic(options.cells, progress)
+    _tell([benchmark.classic_table(result)], benchmark.classic_summary(result))
+    _write(options, result, picture.draw_sweeps)
+    return 0
+
+
 def viscosity(options) -> int:
     """Time the viscous solve alone."""
     cases = benchmark.viscous_ladder(options.cells, options.tolerance)

@@ -141,6 +141,33 @@ def draw_scaling(result: dict, path: Path) -> None:
         plt.close(figure)
 
 
+def draw_sweeps(result: dict, path: Path) -> None:
+    """Sweeps or iterations, and time per unknown, of `paddlewheel bench classic` against the cells along a side."""
+    plt = pyplot()
+    rows = sorted(result["rows"], key=lambda row: row["cells"])
+    n, unknowns = (np.array([row[name] for row in rows]) for name in ("cells", "unknowns"))
+    colours = ("#8a8378", "#c2571a", "#d99a2b", "#3f8f5f", "#1b6ca8")
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(1, 2, figsize=(10.2, 4.4), layout="constrained")
+        figure.suptitle(
+            f"one pressure to {result['tolerance']:g}, in a cube half full", fontsize=13, color=SURFACE_COLOUR
+        )
+        for way, colour in zip(rows[0]["iterations"], colours, strict=True):
+            style = {"marker": "o", "color": colour, "label": way, "lw": 1.8, "ms": 5}
+            axes[0].loglog(n, [row["iterations"][way] for row in rows], **style)
+            axes[1].loglog(n, 1e6 * np.array([row["seconds"][way] for row in rows]) / unknowns, **style)
+        for ax, name in zip(axes, ("sweeps or iterations", "microseconds per unknown"), strict=True):
+            ax.set_title(name)
+            ax.set_xlabel("cells along a side")
+            ax.set_xticks(n, [str(m) for m in n])
+            ax.minorticks_off()
+            ax.grid(which="major", color="#e6e1da", lw=0.8)
+            ax.set_axisbelow(True)
+        axes[0].legend(frameon=False)
+        figure.savefig(path, dpi=130)
+        plt.close(figure)
+
+
 def draw_stages(result: dict, path: Path) -> None:
     """Time, time per cell by stage, and memory of `paddlewheel bench liquid` against the size of the grid."""
     plt = pyplot()
