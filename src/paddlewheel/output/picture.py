@@ -148,7 +148,7 @@ def draw_sweeps(result: dict, path: Path) -> None:
     n, unknowns = (np.array([row[name] for row in rows]) for name in ("cells", "unknowns"))
     colours = ("#8a8378", "#c2571a", "#d99a2b", "#3f8f5f", "#1b6ca8")
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(1, 2, figsize=(10.2, 4.4), layout="constrained")
+        figure, axes = plt.subplots(1, 2, figsize=(12.4, 4.1), layout="constrained")
         figure.suptitle(
             f"one pressure to {result['tolerance']:g}, in a cube half full", fontsize=13, color=SURFACE_COLOUR
         )
@@ -163,7 +163,7 @@ def draw_sweeps(result: dict, path: Path) -> None:
             ax.minorticks_off()
             ax.grid(which="major", color="#e6e1da", lw=0.8)
             ax.set_axisbelow(True)
-        axes[0].legend(frameon=False)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
         figure.savefig(path, dpi=130)
         plt.close(figure)
 
