@@ -9,7 +9,6 @@ from paddlewheel.kernel import kernel, prange
 __all__ = ["STEEPEST", "extend", "extend_into_solids", "liquid_box"]
 
 STEEPEST = 1.5  # |∇φ| of a signed distance is 1: a fit much steeper than that follows noise
-_NEAR = 4.0  # cells from the surface up to which φ is carried into solids: farther off nothing asks for it
 _TOUCHING = 0.25  # cells by which liquid must be nearer to its surface than to a wall: the wall's distance is a mean
 
 
@@ -19,9 +18,9 @@ def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int
     A body of liquid that ends at a wall has φ = 0 there, and carried on as it
     is, the wall would become a free surface. So φ is believed only in air, and
     in liquid that is nearer to the liquid's surface than to a wall; to other
-    cells it is carried on from there. What is not reached that way is far from
-    liquid, or deep in it, and keeps its value; or is a solid cell beside such
-    liquid, and counts as liquid.
+    cells it is carried on from there. What is not reached that way is deep in
+    the liquid and keeps its value, or is a solid cell beside such liquid, and
+    counts as liquid.
     """
     whole, solid = np.array(phi, np.float32, order="C"), np.require(solid, np.float32, "CAW")
     # Farther from liquid than the layers of a wall reach, it does not care how φ goes on.
@@ -30,7 +29,7 @@ def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int
     solid = np.ascontiguousarray(solid[tuple(slice(s.start, s.stop + 1) for s in box)])
     outside, believed = np.empty(phi.shape, np.bool_), np.empty(phi.shape, np.bool_)
     _believe(outside, believed, phi, solid, _TOUCHING * h)
-    extended, reached = _extended(phi, believed, h, layers, solid, outside, np.float32(_NEAR * h))
+    extended, reached = _extended(phi, believed, h, layers, solid, outside)
     wet = (outside | reached) & (extended < 0)
     for _ in range(2):  # in a cut corner a centre can be more than a cell deep
         front = _beside(wet) & ~outside & ~reached
@@ -74,17 +73,17 @@ def extend(phi: np.ndarray, known: np.ndarray, h: float, layers: int = 5) -> np.
     phi, known = np.array(phi, np.float32, order="C"), np.array(known, bool, order="C")
     if phi.ndim != 3 or phi.shape != known.shape:
         raise ValueError(f"phi of shape {phi.shape}, known of shape {known.shape}: expected one value per cell in both")
-    return _extended(phi, known, h, layers, np.empty((0, 0, 0), np.float32), np.array(True), np.inf)[0]
+    return _extended(phi, known, h, layers, np.empty((0, 0, 0), np.float32), np.array(True))[0]
 
 
-def _extended(phi, known, h, layers, solid, source, most) -> tuple[np.ndarray, np.ndarray]:
-    """φ carried into the cells that are not known, from those where it is less than `most`; where it is known then.
+def _extended(phi, known, h, layers, solid, source) -> tuple[np.ndarray, np.ndarray]:
+    """φ carried into the cells that are not known, and the cells where it is known then.
 
     Fits are to cells of `source` only. With `solid`, its distance at nodes, they keep to their side of a wall.
     """
     phi, known = phi.copy(), known.copy()
     for _ in range(layers):
-        cells = np.flatnonzero(_beside(known & (phi < most)) & ~known)
+        cells = np.flatnonzero(_beside(known))
         if len(cells) == 0:
             break
         values = np.empty(len(cells), np.float32)

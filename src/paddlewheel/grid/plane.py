@@ -5,9 +5,6 @@ import numpy as np
 from paddlewheel.kernel import kernel
 
 _REACH = 2  # cells to each side of a fit: beside a flat wall one cell would see a single plane of data
-_OFFSETS = np.arange(-_REACH, _REACH + 1)
-_LENGTH2 = _OFFSETS[:, None, None] ** 2 + _OFFSETS[:, None] ** 2 + _OFFSETS**2
-_WEIGHTS = 1.0 / np.maximum(_LENGTH2, 1) ** 2  # by the offset, from −_REACH on; a cell does not count in its own fit
 _RIDGE = 1e-9  # chooses the flattest of all fits where the data leave the slope open
 
 
@@ -43,7 +40,7 @@ def fitted_plane(phi, layer, before, wall, i, j, k):
             for z in range(max(-_REACH, -k), min(_REACH + 1, phi.shape[2] - k)):
                 open = wall[0] + wall[1] * x + wall[2] * y + wall[3] * z > 0.0
                 if layer[i + x, j + y, k + z] < before and open:
-                    w = _WEIGHTS[x + _REACH, y + _REACH, z + _REACH]
+                    w = 1.0 / (x * x + y * y + z * z) ** 2
                     p = np.float64(phi[i + x, j + y, k + z])
                     total += w
                     mean += w * p
