@@ -16,6 +16,7 @@ G, DENSITY = 9.81, 1000.0
 SLOPE = np.radians(17)
 LEVELS = {"flat": 0.43, "slope": 0.55, "bowl": 0.5, "tilted": 0.5, "full": 1.0}
 MOST = {"flip": 1e-5, "apic": 6e-5, "semi-lagrangian": 8e-5, "maccormack": 3e-4}  # of m g × depth
+SPREAD = {"maccormack": 0.015}  # of the volume, of which others keep 1 %
 
 advections = pytest.mark.parametrize("advection", ADVECTION)
 tanks = pytest.mark.parametrize("tank", ["flat", "slope", "bowl", "tilted"])
@@ -86,7 +87,7 @@ def test_in_three_dimensions(tank, advection):
 def test_for_ten_seconds(tank, advection, cells):
     energy, change = rest(resting(tank, cells, 2, advection), tank, 10)
     assert energy <= MOST[advection]
-    assert change <= 0.01
+    assert change <= SPREAD.get(advection, 0.01)
 
 
 @pytest.mark.slow
