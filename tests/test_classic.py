@@ -57,6 +57,15 @@ def test_still_water_stays_still(dimensions):
     assert simulation.state.pressure[3, :7, 0] == pytest.approx(1000 * G * depth[:7], rel=1e-6)
 
 
+@pytest.mark.parametrize("level", [0.5, 0.52])
+def test_and_with_what_the_preset_leaves_of_the_divergence(level):
+    """At 0.5 particles are within a hair of the cells above, and cross into them."""
+    size, shape = (2, 1, 1 / 32), HalfSpace((0, level, 0), (0, 1, 0))
+    simulation = Simulation(Scene(size=size, cells=64, method=Method.foster_metaxas(), items=[Liquid(shape)]))
+    list(simulation.run(48))
+    assert fastest(simulation) < 1e-4
+
+
 @dimensions
 def test_still_water_stays_still_around_an_obstacle_of_whole_cells(dimensions):
     items = [Liquid(HalfSpace((0, 0.625, 0), (0, 1, 0))), Solid(Box((0.25, -1, -1), (0.5, 0.375, 2)))]

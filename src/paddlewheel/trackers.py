@@ -14,9 +14,12 @@ from paddlewheel.liquids import check_room, filled, particle_surface
 from paddlewheel.physics.advect import move
 from paddlewheel.physics.seeding import volume_seen
 from paddlewheel.physics.transfer import sorted_by_cell
+from paddlewheel.scene import Inflow, Liquid, labelled
 from paddlewheel.types import Body, Boundary, Faces, Particles
 
 __all__ = ["Markers", "Moved", "Seen", "Tracked", "Tracker", "Way"]
+
+RISEN, AT_START, LEFT = 0.2, 0.125, 0.05  # cells
 
 
 class Tracked(NamedTuple):
@@ -90,7 +93,12 @@ class Tracker(Protocol):
 
 
 class Markers:
-    """Particles all over the liquid, which go with the flow and carry nothing. A cell with one of them has liquid."""
+    """Particles all over the liquid, which go with the flow and carry nothing. A cell with one of them has liquid.
+
+    But not at once: the surface has to be within it by RISEN, and to leave it but for LEFT until it has none again.
+    Else a particle that crosses the side of a cell by a hair would change the pressure below by the weight of a cell,
+    and still water would not stay still. Which cells have liquid is remembered; at the start shapes tell it.
+    """
 
     def __init__(self, fluid: Fluid):
         self.fluid, self.grid, self.scene = fluid, fluid.grid, fluid.scene
@@ -106,7 +114,9 @@ class Markers:
         check_room(self.scene, fluid.per_cell, outside)
         particles = filled(self.scene, fluid.per_cell, outside).joined(fluid.sources.emit(None, 0, outside)[0])
         fluid.solids.push_out(particles.position, boundary, 0.0, bodies)
-        return Tracked(particles, {})
+        centres, items = self.grid.cell_points().reshape(-1, 3), labelled(self.scene.items, Liquid | Inflow)
+        nearest = np.min([item.shape.distance(centres) for _, item in items], axis=0).reshape(self.grid.shape)
+        return Tracked(particles, {"wet": nearest < self.grid.h * (0.5 - AT_START)})
 
     def moved(self, tracked: Tracked, way: Way) -> Moved:
         fluid, particles, now = self.fluid, tracked.particles, way.time + way.dt
@@ -122,7 +132,7 @@ class Markers:
             particles, way.boundary, way.bodies, now, way.dt, way.number
         )
         warnings += [f"{stuck} particles are left in a solid"] if stuck else []
-        return Moved(Tracked(particles, {}), inflow, outflow, warnings)
+        return Moved(Tracked(particles, tracked.arrays), inflow, outflow, warnings)
 
     def seen(self, tracked: Tracked, boundary: Boundary) -> tuple[Tracked, Seen]:
         particles, first = sorted_by_cell(self.grid, tracked.particles)
@@ -130,8 +140,9 @@ class Markers:
             self.grid, particles, first, boundary, *self._seen(boundary),
             per_cell=self.fluid.per_cell, drains=self.fluid.sources.drains,
         )  # fmt: skip
-        wet = np.diff(first).reshape(self.grid.shape) > 0
-        return Tracked(particles, {}), Seen(phi, wet | (phi < 0))
+        within = self.grid.h * (0.5 - np.where(tracked.arrays["wet"], LEFT, RISEN))
+        wet = (np.diff(first).reshape(self.grid.shape) > 0) & (phi < within) | (phi < 0)
+        return Tracked(particles, {"wet": wet}), Seen(phi, wet)
 
     def _seen(self, boundary) -> tuple[np.ndarray, float]:
         """The open volume about each cell centre [cells], and the sum of all; measured anew where solids move."""

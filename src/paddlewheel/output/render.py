@@ -84,7 +84,7 @@ def _draw_plane(path, scene, solid, state, within) -> None:
     """Particles coloured by their speed; without any, what is inside the surface, and the markers on it."""
     grid, (colour, colours) = scene.grid, _HONEY if Friction(scene).acts else _WATER
     pixels = pixels_of(grid.size, within)
-    if state.tracked:
+    if not len(state.particles.position):
         with canvas(path, pixels, state.time, _EMPTY) as ax:
             _fill_plane(ax, grid, state, colour)
             draw_solids(ax, grid, solid[:, :, 0])
