@@ -53,6 +53,7 @@ bench: $(INSTALLED)
 	$(BIN)/paddlewheel bench bodies --json out/bench/bodies.json
 	$(BIN)/paddlewheel bench walls --json out/bench/walls.json
 	$(BIN)/paddlewheel bench smoke --json out/bench/smoke.json
+	$(BIN)/paddlewheel bench classic --json out/bench/classic.json --plot out/bench/classic.png
 	$(BIN)/paddlewheel bench startup
 
 docs: $(INSTALLED)
