@@ -1,7 +1,7 @@
-"""A thread that coils as fast as it comes, over the height it falls: Ω ∝ Q/(H a²) if viscosity alone decides (Ribe 2004).
+"""A thread that coils as fast as it comes, over the height it falls: Ω ∝ Q/(H a²), by viscosity alone (Ribe 2004).
 
 The heap would grow into the height, so the floor sinks from under it as fast as it grows. Gravity is a ten-thousandth
-of the usual one, or it would draw the thread out; and that is slender, H/a above 12: in half the height it turns slower.
+of the usual one, or it would draw the thread out; and it is slender, H/a above 12: in half the height it turns slower.
 """
 
 import math
