@@ -60,9 +60,11 @@ def latest(driver):
 def press(browser, label):
     from selenium.webdriver.common.by import By
 
-    (button,) = (
-        b for b in browser.find_elements(By.TAG_NAME, "button") if b.text.strip() == label and b.is_displayed()
-    )
+    def buttons():
+        return [b for b in browser.find_elements(By.TAG_NAME, "button") if b.text.strip() == label and b.is_displayed()]
+
+    assert until(buttons, 30), label  # a page that has just been opened has none yet
+    (button,) = buttons()
     button.click()
 
 
