@@ -13,10 +13,11 @@ from paddlewheel.benchmark.steps import _growth
 from paddlewheel.commands import bench
 from paddlewheel.commands.estimate import particle_count
 from paddlewheel.gallery import separation
+from paddlewheel.method import SOLVERS
 from paddlewheel.output import picture
 from paddlewheel.physics.pressure import assemble
 from paddlewheel.run import Simulation
-from paddlewheel.scene import SOLVERS, Method
+from paddlewheel.scene import Method
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from paddlewheel import (
     types,
 )
 from paddlewheel.grid.cells import open_cells
+from paddlewheel.method import ADVECTION
 from paddlewheel.run import check
-from paddlewheel.scene import ADVECTION
 from paddlewheel.solids.pose import Pose
 
 schemes = pytest.mark.parametrize("advection", ADVECTION)

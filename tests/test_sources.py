@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from paddlewheel.method import ADVECTION
 from paddlewheel.run import Simulation
-from paddlewheel.scene import ADVECTION, Inflow, Liquid, Method, Outflow, Scene, Solid
+from paddlewheel.scene import Inflow, Liquid, Method, Outflow, Scene, Solid
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Cylinder, HalfSpace, Sphere
 from paddlewheel.sources import Sources

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from paddlewheel.gallery import viscous_substeps
+from paddlewheel.method import VISCOSITY
 from paddlewheel.run import Simulation
-from paddlewheel.scene import VISCOSITY, Liquid, Method, RigidBody, Scene
+from paddlewheel.scene import Liquid, Method, RigidBody, Scene
 from paddlewheel.solids.shapes import Box, Sphere
 from paddlewheel.types import SolveFailedError
 

@@ -13,12 +13,12 @@ from paddlewheel import benchmark, interrupt
 from paddlewheel.commands import bench, check, export, gallery, render, run, view
 from paddlewheel.commands.terminal import complain, one_line
 from paddlewheel.kernel import threads
+from paddlewheel.method import SOLVERS
 from paddlewheel.output.camera import ANGLE, SIZE
 from paddlewheel.output.export import FORMATS, WHAT
 from paddlewheel.output.picture import MissingExtraError
 from paddlewheel.output.quality import SAMPLES
 from paddlewheel.run import SolveFailedError
-from paddlewheel.scene import SOLVERS
 from paddlewheel.solids import argument
 
 MISTAKE, UNREAD = 2, 141

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from paddlewheel.method import ADVECTION, SOLVERS, VISCOSITY, Method  # noqa: F401, the first three for others
+from paddlewheel.method import Method
 from paddlewheel.solids import argument
 from paddlewheel.solids.pose import Pose, pose_at
 from paddlewheel.solids.shapes import Shape

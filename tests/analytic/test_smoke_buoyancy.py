@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from paddlewheel import Box, Method, Scene, Simulation, Smoke, Solid, Sphere
-from paddlewheel.scene import ADVECTION, WARM_AIR_RISES
+from paddlewheel.method import ADVECTION
+from paddlewheel.scene import WARM_AIR_RISES
 
 DT, HOT = 1e-3, 10.0  # [s], [K]
 

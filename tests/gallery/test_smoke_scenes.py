@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from paddlewheel.gallery import common, cylinder, paddle, plume_box, plume_plate, ring_vortex, taylor_green
+from paddlewheel.method import ADVECTION
 from paddlewheel.run import Simulation
-from paddlewheel.scene import ADVECTION
 
 WRONG = [
     (paddle, {"turns": "fast"}),

@@ -6,7 +6,7 @@ import pytest
 import paddlewheel as pw
 from paddlewheel.grid import window as windows
 from paddlewheel.grid.window import Window, window_around
-from paddlewheel.scene import ADVECTION
+from paddlewheel.method import ADVECTION
 from paddlewheel.types import BodyFaces, Boundary, Faces, Grid
 
 DOMAIN = Grid((40, 48, 64), 0.1)
