@@ -6,6 +6,7 @@ import numpy as np
 
 from paddlewheel.fluid import Clock, Fluid, from_particles
 from paddlewheel.grid.extrapolate import extrapolate
+from paddlewheel.grid.stencil import faces_beside
 from paddlewheel.grid.window import Window, window_around
 from paddlewheel.heat import Heat
 from paddlewheel.liquids import check_room, filled, particle_surface
@@ -119,7 +120,7 @@ class Stepper(Fluid):
         clock.stop("surface")
 
         if by_grid:
-            given = Faces(*(_beside_liquid(phi, a) for a in range(3)))
+            given = faces_beside(phi < 0)
             if method.advection == "maccormack":
                 old = carried_faces(grid, flow, flow, boundary, dt)
             else:
@@ -256,7 +257,7 @@ class Stepper(Fluid):
         pull = [np.float32(g * dt) for g in self.scene.gravity]
         velocity = Faces(*(u + g if g or self.forces else u for u, g in zip(velocity, pull, strict=True)))
         if self.forces:
-            self.push(grid, velocity, Faces(*(_beside_liquid(phi, a) for a in range(3))), time, dt)
+            self.push(grid, velocity, faces_beside(phi < 0), time, dt)
         return velocity
 
     def _falling(self, old, velocity, dt) -> dict[int, np.ndarray]:
@@ -318,12 +319,3 @@ def _joined(flow, shift, dt, within) -> Faces:
         way *= np.float32(1 / dt)
         way += u
     return shift
-
-
-def _beside_liquid(phi, axis) -> np.ndarray:
-    """The faces along an axis with liquid on either side."""
-    wet = phi < 0
-    pad = [(1, 1) if a == axis else (0, 0) for a in range(3)]
-    wet = np.pad(wet, pad)
-    low, high = (tuple(s if a == axis else slice(None) for a in range(3)) for s in (slice(-1), slice(1, None)))
-    return wet[low] | wet[high]

@@ -5,7 +5,7 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
-__all__ = ["as_faces", "divergence", "gradient", "with_rows", "without_rows"]
+__all__ = ["as_faces", "divergence", "faces_beside", "gradient", "with_rows", "without_rows"]
 
 
 def as_faces(faces: Faces, dtype) -> Faces:
@@ -18,6 +18,19 @@ def as_faces(faces: Faces, dtype) -> Faces:
     if not (x.shape == (nx + 1, ny, nz) and y.shape == (nx, ny + 1, nz) and z.shape == (nx, ny, nz + 1)):
         raise ValueError(f"faces of shapes {', '.join(str(f.shape) for f in arrays)} do not belong to one grid")
     return Faces(*arrays)
+
+
+def faces_beside(cells: np.ndarray) -> Faces:
+    """The faces that have one of some cells, bool, on one side or both."""
+    out = []
+    for a in range(3):
+        faces = np.zeros([n + (axis == a) for axis, n in enumerate(cells.shape)], np.bool_)
+        above = faces[tuple(slice(1, None) if axis == a else slice(None) for axis in range(3))]
+        below = faces[tuple(slice(-1) if axis == a else slice(None) for axis in range(3))]
+        below[:] = cells
+        above |= cells
+        out.append(faces)
+    return Faces(*out)
 
 
 def with_rows(field: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ else it is full. Which of its six faces are free is one of 64 configurations, an
 
 import numpy as np
 
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, faces_beside
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
@@ -29,12 +29,7 @@ def free_faces(wet: np.ndarray, open: Faces) -> np.ndarray:
 
 def beside(wet: np.ndarray, open: Faces) -> Faces:
     """The open faces that have liquid on one side or both, bool."""
-    out = []
-    for a, w in enumerate(open):
-        padded = np.pad(wet, [(1, 1) if axis == a else (0, 0) for axis in range(3)])
-        low, high = (tuple(s if axis == a else slice(None) for axis in range(3)) for s in (slice(-1), slice(1, None)))
-        out.append((padded[low] | padded[high]) & (w > 0))
-    return Faces(*out)
+    return Faces(*(f & (w > 0) for f, w in zip(faces_beside(wet), open, strict=True)))
 
 
 def meet_air(velocity: Faces, free: np.ndarray, most: float = np.inf) -> None:
