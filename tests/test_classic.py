@@ -364,3 +364,5 @@ def test_the_preset_is_what_it_is_made_of():
     assert Method.foster_metaxas(cfl=0.3).cfl == 0.3
     assert Method.roble().weights == "area"
     assert Method.batty2007(solver="multigrid").solver == "multigrid"
+    assert Method.batty2008().viscous_surface == "natural"
+    assert Method.batty2008(viscous_surface="neumann") == Method.batty2007(viscous_surface="neumann")

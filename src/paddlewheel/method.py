@@ -111,6 +111,14 @@ class Method:
         chosen = {"advection": "flip", "weights": "volume", "solver": "mic", "coupling": "monolithic"}
         return cls(**(chosen | changes))
 
+    @classmethod
+    def batty2008(cls, **changes) -> "Method":
+        """B08: as B07, and viscosity in all components at once with a surface that is free; but for the changes.
+
+        The paper has one particle per cell, and a wider kernel to see it by. Here there are as many as always.
+        """
+        return cls.batty2007(**({"viscosity": "variational", "viscous_surface": "natural"} | changes))
+
     @property
     def is_explicit(self) -> bool:
         """Whether it is the method of FM96."""
