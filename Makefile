@@ -12,7 +12,7 @@ DEMO := out/demo
 help:
 	@echo "make demo     a dam breaks around a pillar; leaves frames, pictures and a film in $(DEMO)"
 	@echo "make test     lint, format, import directions and the tests (minutes)"
-	@echo "make check    make test, the slow tests and every check of the gallery"
+	@echo "make check    make test and the slow tests, every check of the gallery among them"
 	@echo "make bench    time pressure solves, steps of liquids, bodies and smoke, and the first use; leaves figures in out/bench"
 	@echo "make docs     build the site of README.md, docs/ and docstrings; leaves it in out/site"
 	@echo "make gallery  run, measure and draw every scene of the gallery; leaves a page in docs/gallery; goes on if stopped"
@@ -43,7 +43,6 @@ test: lint
 
 check: lint
 	$(BIN)/python -m pytest -m "slow or not slow"
-	$(BIN)/paddlewheel check
 
 bench: $(INSTALLED)
 	@mkdir -p out/bench
