@@ -301,8 +301,8 @@ class Bodies:
 
     def fastest(self, bodies) -> float:
         """A speed [m/s] that no point of any body exceeds; those that have left the domain do not count."""
-        size = np.array(self.scene.grid.size)
-        away = np.array([np.linalg.norm(body.position - np.clip(body.position, 0, size)) for body in bodies])
+        position = np.array([body.position for body in bodies])
+        away = np.linalg.norm(position - np.clip(position, 0, self.scene.grid.size), axis=1)
         return float(self._speeds(velocities(bodies))[away <= self._reach].max(initial=0.0))
 
     def inverses(self, bodies) -> np.ndarray:
@@ -461,18 +461,18 @@ class Bodies:
             g = self._weight(n, body)
             for name, force in self._forces:
                 g = g + values_at(name, force, body.position[None], time)[0]
-            F = self._freedom(item, body.position)
+            F, pull = self._freedom(item, body.position), np.array([*g, 0.0, 0.0, 0.0])
             if item.axis is None:  # each motion for itself
-                out[n] = dt * F @ (F.T @ np.append(g, np.zeros(3)))
+                out[n] = dt * F @ (F.T @ pull)
             else:
                 M = rigid.mass_matrix(mass, item.density, body.orientation)
-                out[n] = dt * rigid.restricted_inverse(M, F) @ (M @ np.append(g, np.zeros(3)))
+                out[n] = dt * rigid.restricted_inverse(M, F) @ (M @ pull)
         return out
 
 
 def velocities(bodies) -> np.ndarray:
     """V = (v, ω) of each body, (n, 6)."""
-    return np.array([np.concatenate([b.velocity, b.angular_velocity]) for b in bodies]).reshape(-1, 6)
+    return np.array([[*b.velocity, *b.angular_velocity] for b in bodies]).reshape(-1, 6)
 
 
 def with_velocities(bodies, V: np.ndarray) -> tuple[Body, ...]:
@@ -511,7 +511,7 @@ def _alike(measured, M, F) -> bool:
     """Whether a mass on the grid is to be believed: else the body is cut off by a side, squeezed, or too thin."""
     if F.shape[1] == 0 or abs(measured[1, 1] - M[1, 1]) > _WHOLE * M[1, 1]:
         return False
-    return np.linalg.eigvals(np.linalg.solve(F.T @ M @ F, F.T @ measured @ F)).real.min() > _LEAST
+    return bool(rigid.factor(F.T @ (measured - _LEAST * M) @ F).diagonal().all())
 
 
 def _recalled(known, name) -> Memory:

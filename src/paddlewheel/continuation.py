@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.grid.extrapolate import constrain, extrapolate, lonely
+from paddlewheel.grid.extrapolate import constrain, extrapolate, trusted
 from paddlewheel.physics.pressure import Projection
 from paddlewheel.physics.separation import keep_leaving
 from paddlewheel.types import Boundary, Faces
@@ -36,20 +36,13 @@ class Continuation:
     def __init__(self, h: float, cfl: float, moving: bool):
         self.layers = math.ceil(cfl) + 2  # beyond the liquid in which a step needs to know the velocity
         self._depth, self._moving = DEEP * h, moving
-        self._walls: Boundary | None = None
 
     def known(self, projection: Projection, boundary: Boundary, more: Faces | None = None) -> Known:
-        """Of what a projection knows, that from which fields are continued: the open faces, and what `more` is known.
-
-        Closed ones are continued from open ones beside them. With none there, as
-        around a drop in a corner, they have only their own.
-        """
-        known, open = projection.known, self._without_slits(boundary).open
-        wide = Faces(*(k & (w > 0) for k, w in zip(known, open, strict=True)))
-        faces = (w | alone for w, alone in zip(wide, lonely(known, wide), strict=True))
+        """Of what a projection knows, that from which fields are continued, and what `more` is known."""
+        faces = trusted(projection.known, boundary.open, HARDLY_OPEN)
         if more is not None:
-            faces = (f | m for f, m in zip(faces, more, strict=True))
-        return Known(Faces(*faces), projection.loose, projection.attached)
+            faces = Faces(*(f | m for f, m in zip(faces, more, strict=True)))
+        return Known(faces, projection.loose, projection.attached)
 
     def velocity(self, velocity: Faces, known: Known, boundary: Boundary) -> Faces:
         """Velocity [m/s] beyond the liquid and in solids, as far as particles go in a step.
@@ -59,30 +52,19 @@ class Continuation:
         """
         if self._moving:
             velocity = _without_jets(velocity, boundary)
-        return self._continued(velocity, known, self._without_slits(boundary), self.layers)
+        return self._continued(velocity, known, boundary, self.layers)
 
     def shift(self, shift: Faces, known: Known, boundary: Boundary) -> Faces:
         """A displacement [m] along solids or away, and a little beyond the surface."""
         still = Faces(*(np.zeros_like(s) for s in shift))
-        return self._continued(shift, known, self._without_slits(boundary)._replace(velocity=still), 1)
+        return self._continued(shift, known, boundary._replace(velocity=still), 1)
 
     def _continued(self, field, known, walls, layers) -> Faces:
         field, reached = extrapolate(field, known.faces, layers)
-        along = constrain(field, walls, reached, self._depth)
+        along = constrain(field, walls, reached, self._depth, HARDLY_OPEN)
         if known.loose is not None:
-            keep_leaving(along, field, walls, known.loose, known.attached)
+            keep_leaving(along, field, walls, known.loose, known.attached, HARDLY_OPEN)
         return along
-
-    def _without_slits(self, boundary) -> Boundary:
-        """The boundary with faces closed that are hardly open, made anew where solids move."""
-        if self._walls is None or self._walls.phi is not boundary.phi:
-            slits = [(w > 0) & (w <= HARDLY_OPEN) for w in boundary.open]
-            open = (
-                np.where(slit, np.float32(0), w) if slit.any() else w
-                for w, slit in zip(boundary.open, slits, strict=True)
-            )
-            self._walls = boundary._replace(open=Faces(*open))
-        return self._walls
 
 
 def _without_jets(velocity, boundary) -> Faces:

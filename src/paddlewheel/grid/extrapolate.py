@@ -7,7 +7,7 @@ from paddlewheel.grid.stencil import as_faces, with_rows, without_rows
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Boundary, Faces
 
-__all__ = ["constrain", "continued", "extrapolate", "lonely"]
+__all__ = ["constrain", "continued", "extrapolate", "trusted"]
 
 _UNKNOWN = 255
 _SOME, _LACK = 1, 2  # a row has known faces; has unknown ones
@@ -28,8 +28,13 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> tuple[Faces, Face
         raise ValueError(
             f"velocity has {velocity.x.shape} faces along x, known {known.x.shape}: expected the same grid"
         )
-    pairs = [continued(u, k, layers) for u, k in zip(velocity, known, strict=True)]
-    return Faces(*(u for u, _ in pairs)), Faces(*(k for _, k in pairs))
+    before, at = Faces(*map(with_rows, velocity)), Faces(*map(with_rows, known))
+    u, layer = (Faces(*(np.empty(b.shape, dtype) for b in before)) for dtype in (np.float32, np.uint8))
+    rows, after = (Faces(*(np.empty(b.shape[:2], np.uint8) for b in before)) for _ in range(2))
+    _continue_faces(u, layer, rows, after, before, at, layers)
+    reached = (mark != _UNKNOWN for mark in layer)
+    shapes = [k.shape for k in known]
+    return Faces(*map(without_rows, u, shapes)), Faces(*map(without_rows, reached, shapes))
 
 
 def continued(field: np.ndarray, known: np.ndarray, layers: int) -> tuple[np.ndarray, np.ndarray]:
@@ -37,39 +42,75 @@ def continued(field: np.ndarray, known: np.ndarray, layers: int) -> tuple[np.nda
     before = with_rows(field)
     u, layer = np.empty_like(before), np.empty(before.shape, np.uint8)
     rows, after = np.empty(u.shape[:2], np.uint8), np.empty(u.shape[:2], np.uint8)
-    _first_layer(u, layer, rows, before, with_rows(known))
-    for n in range(1, layers + 1):
-        _average_layer(u, layer, after, rows, n)
-        rows, after = after, rows
+    _continue(u, layer, rows, after, before, with_rows(known), layers)
     return without_rows(u, field.shape), without_rows(layer != _UNKNOWN, field.shape)
 
 
-def lonely(known: Faces, among: Faces) -> Faces:
-    """The faces that are known, but neither among others nor beside one of those of their axis."""
-    known, among, result = as_faces(known, bool), as_faces(among, bool), []
-    for k, a in zip(map(with_rows, known), map(with_rows, among), strict=True):
-        result.append(np.empty(k.shape, np.bool_))
-        _mark_lonely(result[-1], k, a)
-    return Faces(*map(without_rows, result, (k.shape for k in known)))
+def trusted(known: Faces, open: Faces, narrow: float) -> Faces:
+    """The faces that fields are continued from: of those that are known, bool, the ones with w above `narrow`.
+
+    Others are continued from these. With none of their axis beside them, as around a drop in a corner, they have only
+    their own.
+    """
+    known, open = as_faces(known, bool), as_faces(open, np.float32)
+    at, w = Faces(*map(with_rows, known)), Faces(*map(with_rows, open))
+    out = Faces(*(np.empty(k.shape, np.bool_) for k in at))
+    _trust(out, at, w, np.float32(narrow))
+    return Faces(*map(without_rows, out, (k.shape for k in known)))
+
+
+@kernel(parallel=False)
+def _trust(out, known, open, narrow):
+    for a in range(3):
+        _trust_axis(out[a], known[a], open[a], narrow)
 
 
 @kernel
-def _mark_lonely(lonely, known, among):
+def _trust_axis(out, known, open, narrow):
     ni, nj, nk = known.shape
     for plane in prange(ni):
         i = np.int64(plane)
-        i0, i1 = max(i - 1, 0), min(i + 1, ni - 1)
         for j in range(nj):
-            j0, j1 = max(j - 1, 0), min(j + 1, nj - 1)
-            out, here, at = lonely[i, j], known[i, j], among[i, j]
+            here, w, trusted = known[i, j], open[i, j], out[i, j]
             wanting = False
             for k in range(nk):
-                out[k] = here[k] and not at[k]
-                wanting |= out[k]
-            if wanting:
-                for k in range(nk):
-                    beside = among[i0, j, k] or among[i1, j, k] or among[i, j0, k] or among[i, j1, k]
-                    out[k] &= not (beside or at[max(k - 1, 0)] or at[min(k + 1, nk - 1)])
+                trusted[k] = here[k] & (w[k] > narrow)
+                wanting |= here[k] & (w[k] <= narrow)
+            for k in range(nk if wanting else 0):
+                if here[k] and w[k] <= narrow:
+                    trusted[k] = not _beside_trusted(known, open, narrow, i, j, k)
+
+
+@kernel(parallel=False)
+def _beside_trusted(known, open, narrow, i, j, k):
+    """Whether any of the six faces of the same axis around one is known and open enough."""
+    ni, nj, nk = known.shape
+    for m in (max(i - 1, 0), min(i + 1, ni - 1)):
+        if known[m, j, k] and open[m, j, k] > narrow:
+            return True
+    for m in (max(j - 1, 0), min(j + 1, nj - 1)):
+        if known[i, m, k] and open[i, m, k] > narrow:
+            return True
+    for m in (max(k - 1, 0), min(k + 1, nk - 1)):
+        if known[i, j, m] and open[i, j, m] > narrow:
+            return True
+    return False
+
+
+@kernel(parallel=False)
+def _continue_faces(u, layer, rows, after, before, known, layers):
+    for a in range(3):
+        _continue(u[a], layer[a], rows[a], after[a], before[a], known[a], layers)
+
+
+@kernel(parallel=False)
+def _continue(u, layer, rows, after, before, known, layers):
+    _first_layer(u, layer, rows, before, known)
+    for n in range(1, layers + 1):
+        if n & 1:
+            _average_layer(u, layer, after, rows, n)
+        else:
+            _average_layer(u, layer, rows, after, n)
 
 
 @kernel
@@ -145,8 +186,14 @@ def _average_layer(u, layer, after, rows, n):
                 mark[k] = n
 
 
-def constrain(velocity: Faces, boundary: Boundary, reached: Faces | None = None, deepest: float = np.inf) -> Faces:
-    """Velocity [m/s], float32, whose normal component in closed faces (w = 0) is the solid's.
+def constrain(
+    velocity: Faces,
+    boundary: Boundary,
+    reached: Faces | None = None,
+    deepest: float = np.inf,
+    narrow: float = 0.0,
+) -> Faces:
+    """Velocity [m/s], float32, whose normal component in closed faces (w ≤ narrow) is the solid's.
 
         u ← u − ((u − u_solid)·n) n,     n = ∇φ/|∇φ|
 
@@ -168,17 +215,36 @@ def constrain(velocity: Faces, boundary: Boundary, reached: Faces | None = None,
     reached = as_faces(reached or Faces(*(np.ones(u.shape, bool) for u in velocity)), bool)
     out = Faces(*(u.copy() for u in velocity))
     strides = nodes[1] * nodes[2], nodes[2], 1
-    _constrain(out, velocity, phi.reshape(-1), open, solid, reached, strides, np.float32(-deepest))
-    for a in range(3):
-        u, w, carried = (np.moveaxis(field[a], a, 0) for field in (out, open, solid))
-        for side, inner in ((0, 1), (-1, -2)):
-            closed = w[side] == 0
-            np.copyto(u[side], carried[side] if closed.all() else u[inner], where=closed)
+    _constrain(out, velocity, phi.reshape(-1), open, solid, reached, strides, np.float32(-deepest), np.float32(narrow))
     return out
 
 
+@kernel(parallel=False)
+def _constrain(out, velocity, phi, open, solid, reached, strides, lowest, narrow):
+    _constrain_inside(out, velocity, phi, open, solid, reached, strides, lowest, narrow)
+    for end in range(2):
+        x, y, z = end * (out[0].shape[0] - 1), end * (out[1].shape[1] - 1), end * (out[2].shape[2] - 1)
+        step = 1 - 2 * end
+        _constrain_side(out[0][x], out[0][x + step], open[0][x], solid[0][x], narrow)
+        _constrain_side(out[1][:, y], out[1][:, y + step], open[1][:, y], solid[1][:, y], narrow)
+        _constrain_side(out[2][:, :, z], out[2][:, :, z + step], open[2][:, :, z], solid[2][:, :, z], narrow)
+
+
+@kernel(parallel=False)
+def _constrain_side(u, inner, open, solid, narrow):
+    """Closed faces of a side of the domain: the side's own velocity, or if it is open elsewhere that farther in."""
+    closed = True
+    for i in range(u.shape[0]):
+        for j in range(u.shape[1]):
+            closed &= open[i, j] <= narrow
+    for i in range(u.shape[0]):
+        for j in range(u.shape[1]):
+            if open[i, j] <= narrow:
+                u[i, j] = solid[i, j] if closed else inner[i, j]
+
+
 @kernel
-def _constrain(out, velocity, phi, open, solid, reached, strides, lowest):
+def _constrain_inside(out, velocity, phi, open, solid, reached, strides, lowest, narrow):
     for plane in prange(out[0].shape[0]):
         i = np.int64(plane)
         for a in range(3):
@@ -188,10 +254,10 @@ def _constrain(out, velocity, phi, open, solid, reached, strides, lowest):
                 for j in range(int(a == 1), nj - (a == 1)):
                     row, wanted, some = w[i, j], near[i, j], False
                     for k in range(nk):
-                        some |= wanted[k] & (row[k] == 0.0)
+                        some |= wanted[k] & (row[k] <= narrow)
                     for k in range(int(a == 2), nk - (a == 2) if some else 0):
                         node = i * strides[0] + j * strides[1] + k * strides[2]
-                        if wanted[k] and row[k] == 0.0 and phi[node] >= lowest:
+                        if wanted[k] and row[k] <= narrow and phi[node] >= lowest:
                             out[a][i, j, k] = _slipping(velocity, phi, solid, strides, a, i, j, k)
 
 

@@ -36,12 +36,17 @@ def faces_beside(cells: np.ndarray) -> Faces:
 def with_rows(field: np.ndarray) -> np.ndarray:
     """A field of a plane, one or two values thick along z, with that axis first, so that kernels have rows to run
     along; any other as it is. With one value it is the same memory."""
-    return np.ascontiguousarray(np.moveaxis(field, 2, 0)) if field.shape[2] <= 2 else field
+    nx, ny, nz = field.shape
+    if nz == 1:
+        return field.reshape(1, nx, ny)
+    return np.ascontiguousarray(field.transpose(2, 0, 1)) if nz == 2 else field
 
 
 def without_rows(field: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
     """A field that `with_rows` gave, in its own shape again."""
-    return np.ascontiguousarray(np.moveaxis(field, 0, 2)) if shape[2] <= 2 else field
+    if shape[2] == 1:
+        return field.reshape(shape)
+    return np.ascontiguousarray(field.transpose(1, 2, 0)) if shape[2] == 2 else field
 
 
 def _required(array, dtype) -> np.ndarray:

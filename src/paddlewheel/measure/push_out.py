@@ -6,7 +6,6 @@ import numpy as np
 
 from paddlewheel.grid.sample import node_value
 from paddlewheel.kernel import kernel, prange, threads_worth
-from paddlewheel.solids.shapes import Moved
 from paddlewheel.types import AXES, Boundary, Grid
 
 HAIR = 1e-3  # cells that a particle which was inside a solid is put outside of it
@@ -98,57 +97,6 @@ def distance_to(shapes, points, most) -> np.ndarray:
         near = np.flatnonzero(((points > low - most) & (points < high + most)).all(axis=1))
         phi[near] = np.minimum(phi[near], shape.distance(points[near]))
     return phi
-
-
-def beside(position: np.ndarray, shape: Moved, reach: float) -> tuple[np.ndarray, np.ndarray]:
-    """The points (n, 3), float32, that are within a reach [m] of the box around a shape as it is drawn.
-
-    Their indices, and where they are as seen from the shape, (m, 3) float64.
-    """
-    inside = np.empty(len(position), np.bool_)
-    counts = np.zeros(-(-len(position) // _BLOCK), np.int64)
-    low, high = shape.shape.bounds()
-    where = np.ascontiguousarray(position), shape.pose.rotation, np.array(shape.pose.position)
-    with threads_worth(len(position)):
-        _mark_beside(inside, counts, *where, low - reach, high + reach)
-        starts = np.cumsum(counts) - counts
-        index, drawn = np.empty(counts.sum(), np.int64), np.empty((counts.sum(), 3))
-        _list_beside(index, drawn, starts, inside, *where)
-    return index, drawn
-
-
-@kernel
-def _mark_beside(inside, counts, position, rotation, origin, low, high):
-    for block in prange(len(counts)):
-        start, count = np.int64(block) * _BLOCK, 0
-        for n in range(start, min(start + _BLOCK, len(inside))):
-            x, y, z = _drawn(position, np.uint64(n), rotation, origin)
-            within = (low[0] < x) & (x < high[0]) & (low[1] < y) & (y < high[1]) & (low[2] < z) & (z < high[2])
-            inside[n] = within
-            count += within
-        counts[block] = count
-
-
-@kernel
-def _list_beside(index, drawn, starts, inside, position, rotation, origin):
-    for block in prange(len(starts)):
-        start, at = np.int64(block) * _BLOCK, starts[block]
-        for n in range(start, min(start + _BLOCK, len(inside))):
-            if inside[n]:
-                index[at] = n
-                drawn[at, 0], drawn[at, 1], drawn[at, 2] = _drawn(position, np.uint64(n), rotation, origin)
-                at += 1
-
-
-@kernel(parallel=False)
-def _drawn(position, n, rotation, origin):
-    """Where a point is as seen from a shape."""
-    x, y, z = position[n, 0] - origin[0], position[n, 1] - origin[1], position[n, 2] - origin[2]
-    return (
-        rotation[0, 0] * x + rotation[1, 0] * y + rotation[2, 0] * z,
-        rotation[0, 1] * x + rotation[1, 1] * y + rotation[2, 1] * z,
-        rotation[0, 2] * x + rotation[1, 2] * y + rotation[2, 2] * z,
-    )
 
 
 @kernel

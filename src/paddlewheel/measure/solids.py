@@ -1,16 +1,18 @@
 """The solids of a scene on a grid."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
 from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.measure.body_faces import NOWHERE, alone, with_bodies
 from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, faces_of, node_distance, to_faces, unite
-from paddlewheel.measure.push_out import Pushed, beside, distance_to, push_out
+from paddlewheel.measure.passing import Passing, carried_along
+from paddlewheel.measure.push_out import Pushed, distance_to, push_out
 from paddlewheel.scene import RigidBody, Solid, checked_sides, labelled
 from paddlewheel.solids.mass import Mass, mass_of
-from paddlewheel.solids.pose import Pose, project_on
+from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.rigid import placed
 from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.solids.table import tabulated
@@ -18,6 +20,7 @@ from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid, chec
 
 PASSED = 0.25  # cells that a solid moves in a step for particles beside it to go in its frame
 BESIDE = 2.0  # cells from it, and what it moves besides
+_CORNERS = np.array(list(product((False, True), repeat=3)))
 
 
 class Solids:
@@ -152,30 +155,13 @@ class Solids:
         position (n, 3) is at the start [s]; before and after are the rigid bodies at start and end. None if there are
         no such solids. A particle goes with the nearest.
         """
-        h, found = self.grid.h, []
+        grid, passing = self.grid, []
         for shape, to in zip(self._going(start, before), self._going(end, after), strict=True):
-            low, high = shape.bounds()
-            corners = np.stack(np.meshgrid(*np.clip([low, high], -h, np.add(self.grid.size, h)).T), axis=-1).reshape(
-                -1, 3
-            )
+            corners = _corners(np.clip(shape.bounds(), -grid.h, np.add(grid.size, grid.h)))
             farthest = np.linalg.norm(_taken(shape, to, corners) - corners, axis=1).max()
-            if farthest < PASSED * h:
-                continue
-            reach = farthest + BESIDE * h
-            near, drawn = beside(position, shape, reach)
-            distance = shape.shape.distance(drawn)
-            mine = distance < reach
-            turned = project_on(drawn[mine], (to.pose.rotation - shape.pose.rotation).T)
-            way = turned + np.subtract(to.pose.position, shape.pose.position)
-            found.append((near[mine], distance[mine], way))
-        if not found:
-            return None
-        near, distance, way = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        if len(found) > 1:
-            order = np.lexsort((distance, near))
-            near, first = np.unique(near[order], return_index=True)
-            way = way[order[first]]
-        return near, way.astype(np.float32)
+            if farthest >= PASSED * grid.h:
+                passing.append(Passing(shape, to.pose, farthest + BESIDE * grid.h))
+        return carried_along(grid, position, passing) if passing else None
 
     def _going(self, time, bodies) -> list[Moved]:
         """The solids that can move, where they are at a time."""
@@ -264,6 +250,11 @@ class Solids:
 def _taken(shape, to, points) -> np.ndarray:
     """Where points (n, 3) are once a shape has taken them along to another pose."""
     return to.pose.to_world(shape.pose.to_body(points))
+
+
+def _corners(box) -> np.ndarray:
+    """Those of a box from low to high, (8, 3)."""
+    return np.where(_CORNERS, box[1], box[0])
 
 
 def measure(grid: Grid, items, time: float = 0.0, weights: str = "area", open_sides=frozenset()) -> Boundary:

@@ -20,13 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.kernel import kernel
+from paddlewheel.solids.rigid import factor
 from paddlewheel.solve.system import Rows
 from paddlewheel.types import BodyFaces, Grid
 
 __all__ = ["Coupled", "accelerated", "pressure_rows", "wet", "yielding"]
-
-_NO_MOTION = 1e-12  # of the largest inverse mass: below, a motion is not allowed
-
 
 class Coupled(NamedTuple):
     """A rigid body as the pressure sees it.
@@ -48,7 +46,7 @@ def pressure_rows(bodies, box, unknown: np.ndarray, grid: Grid, density: float) 
     for body in bodies:
         cell, J = _touched(body, origin, unknown, h)
         cells.append(cell)
-        values.append(math.sqrt(density / h) * np.einsum("ni,ij->nj", J, _factor(body.inverse)))
+        values.append(np.einsum("ni,ij->nj", J, math.sqrt(density / h) * factor(body.inverse)))
         starts.append(starts[-1] + len(cell))
     return Rows(np.array(starts), np.concatenate(cells), np.concatenate(values))
 
@@ -60,7 +58,7 @@ def yielding(bodies, reply: np.ndarray) -> np.ndarray:
     bodies, as a projection tells it.
     """
     n = len(bodies)
-    L = np.array([_factor(body.inverse) for body in bodies])
+    L = np.array([factor(body.inverse) for body in bodies])
     half = np.einsum("nia,namb->nimb", L, reply.reshape(n, 6, n, 6))
     return np.einsum("nimb,mjb->nimj", half, L)
 
@@ -70,18 +68,12 @@ def wet(bodies, liquid: np.ndarray, grid: Grid) -> np.ndarray:
     return np.array([len(_touched(body, grid.first, liquid, grid.h)[0]) > 0 for body in bodies], np.bool_)
 
 
-def _factor(inverse) -> np.ndarray:
-    """L with L Lᵀ = W, (6, 6): columns of zeros for motions that are not allowed."""
-    weight, direction = np.linalg.eigh(inverse)
-    return direction * np.sqrt(np.where(weight > _NO_MOTION * max(weight[-1], 0.0), weight, 0.0))
-
-
 def accelerated(V: np.ndarray, bodies, pressure: np.ndarray, grid: Grid, dt: float) -> np.ndarray:
     """Velocities (n, 6) of the bodies after a pressure [Pa] at all centres acted for dt [s]:  V + Δt W J p."""
-    out, everywhere = V.copy(), np.ones(pressure.shape, np.bool_)
+    out, force, pressure = V.copy(), np.empty(6), np.ascontiguousarray(pressure)
     for n, body in enumerate(bodies):
-        cell, J = _touched(body, grid.first, everywhere, grid.h)
-        out[n] += dt * body.inverse @ np.einsum("n,ni->i", pressure.reshape(-1)[cell], J)
+        _push(force, *body.faces.filled, body.faces.origin, grid.first, pressure, np.asarray(body.center), grid.h)
+        out[n] += dt * np.einsum("ij,j->i", body.inverse, force)
     return out
 
 
@@ -107,16 +99,41 @@ def _columns(cell, J, sx, sy, sz, first, origin, unknown, center, h):
                 inside = 0 <= m < unknown.shape[0] and 0 <= n < unknown.shape[1] and 0 <= o < unknown.shape[2]
                 if not inside or not unknown[m, n, o]:
                     continue
-                x = (i + first[0] + 0.5) * h - center[0]
-                y = (j + first[1] + 0.5) * h - center[1]
-                z = (k + first[2] + 0.5) * h - center[2]
-                fx = h * h * (np.float64(sx[i + 1, j, k]) - sx[i, j, k])
-                fy = h * h * (np.float64(sy[i, j + 1, k]) - sy[i, j, k])
-                fz = h * h * (np.float64(sz[i, j, k + 1]) - sz[i, j, k])
-                if fx != 0.0 or fy != 0.0 or fz != 0.0:
-                    # a force along an axis acts on the faces across it, at the same other two coordinates
-                    J[count, 0], J[count, 1], J[count, 2] = fx, fy, fz
-                    J[count, 3], J[count, 4], J[count, 5] = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
+                if _wrench(J[count], sx, sy, sz, i, j, k, first, center, h):
                     cell[count] = (m * unknown.shape[1] + n) * unknown.shape[2] + o
                     count += 1
     return count
+
+
+@kernel(parallel=False)
+def _wrench(out, sx, sy, sz, i, j, k, first, center, h):
+    """J of one cell: force and torque of a unit pressure; whether there are any."""
+    x = (i + first[0] + 0.5) * h - center[0]
+    y = (j + first[1] + 0.5) * h - center[1]
+    z = (k + first[2] + 0.5) * h - center[2]
+    fx = h * h * (np.float64(sx[i + 1, j, k]) - sx[i, j, k])
+    fy = h * h * (np.float64(sy[i, j + 1, k]) - sy[i, j, k])
+    fz = h * h * (np.float64(sz[i, j, k + 1]) - sz[i, j, k])
+    if fx == 0.0 and fy == 0.0 and fz == 0.0:
+        return False
+    # a force along an axis acts on the faces across it, at the same other two coordinates
+    out[0], out[1], out[2] = fx, fy, fz
+    out[3], out[4], out[5] = y * fz - z * fy, z * fx - x * fz, x * fy - y * fx
+    return True
+
+
+@kernel(parallel=False)
+def _push(out, sx, sy, sz, first, origin, pressure, center, h):
+    """J p."""
+    out[:] = 0.0
+    J = np.empty(6)
+    for i in range(sy.shape[0]):
+        m = i + first[0] - origin[0]
+        for j in range(sx.shape[1]):
+            n = j + first[1] - origin[1]
+            for k in range(sx.shape[2]):
+                o = k + first[2] - origin[2]
+                inside = 0 <= m < pressure.shape[0] and 0 <= n < pressure.shape[1] and 0 <= o < pressure.shape[2]
+                if inside and pressure[m, n, o] != 0.0 and _wrench(J, sx, sy, sz, i, j, k, first, center, h):
+                    for a in range(6):
+                        out[a] += pressure[m, n, o] * J[a]

@@ -39,15 +39,21 @@ def around(cells: np.ndarray) -> np.ndarray:
 
 
 def keep_leaving(
-    velocity: Faces, continued: Faces, boundary: Boundary, loose: np.ndarray, attached: np.ndarray
+    velocity: Faces,
+    continued: Faces,
+    boundary: Boundary,
+    loose: np.ndarray,
+    attached: np.ndarray,
+    narrow: float = 0.0,
 ) -> None:
-    """Give closed faces beside `loose` cells, bool, the continued velocity back, in place, where it leads out of walls.
+    """Give closed faces (w ≤ narrow) beside `loose` cells, bool, the continued velocity back, in place, where it leads out of walls.
 
     velocity is `continued` with its normal component replaced by the solids'.
     Faces of `attached` cells keep that: the liquid there stays at its wall.
     """
+    limit = np.float32(narrow)
     for axis in range(3):
-        _keep_leaving(velocity[axis], continued[axis], boundary.open[axis], boundary.phi, loose, attached, axis)
+        _keep_leaving(velocity[axis], continued[axis], boundary.open[axis], boundary.phi, loose, attached, axis, limit)
 
 
 @kernel
@@ -63,14 +69,14 @@ def _mark_touching(cells, wx, wy, wz, axes):
 
 
 @kernel
-def _keep_leaving(out, before, open, phi, loose, attached, axis):
+def _keep_leaving(out, before, open, phi, loose, attached, axis, narrow):
     nx, ny, nz = loose.shape
     d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
     for plane in prange(out.shape[0]):
         i = np.int64(plane)
         for j in range(out.shape[1]):
             for k in range(out.shape[2]):
-                if open[i, j, k] > 0.0 or out[i, j, k] == before[i, j, k]:
+                if open[i, j, k] > narrow or out[i, j, k] == before[i, j, k]:
                     continue
                 free, held = False, False
                 for m in range(max(i - 1, 0), min(i + 2 - d0, nx)):

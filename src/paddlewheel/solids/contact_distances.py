@@ -40,11 +40,9 @@ class Distances:
         """
         out = np.empty(len(points))
         kind = self._kind[thing]
-        order = np.argsort(kind, kind="stable")
-        cuts = np.flatnonzero(np.diff(kind[order])) + 1
-        for piece in np.split(order, cuts) if len(order) else ():
-            number = kind[piece[0]]
+        for number in np.flatnonzero(np.bincount(kind)):
             shape = self._table(number) if rough else self._shapes[number]
+            piece = np.flatnonzero(kind == number)
             out[piece] = shape.distance(points[piece])
         return out
 

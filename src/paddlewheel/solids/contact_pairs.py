@@ -5,12 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.kernel import kernel
-from paddlewheel.solids.pose import cross
+from paddlewheel.solids.contact_things import measure_apart
 
 # in spacings of the surface points:
 _SKIN = 0.1  # what counts as near, at rest
 _FAST = 1.1  # a way in a step from which on a pair is looked at when it meets
 _SWEPT = 0.25  # a way by turning in a step from which on a pair is also looked at as it is turned at its end
+
+_CLEAR = 0.5  # more than the way they can go, by which things are apart that are not looked at
 
 _ADVANCES = 24  # steps of a fast pair towards each other
 
@@ -41,22 +43,24 @@ class Pairs(NamedTuple):
         return np.einsum("nji,nj->ni", self.turn[which], y)
 
 
-def near_pairs(things, surfaces, dt: float) -> Pairs:
-    """Pairs near enough to meet within dt [s]. Fast ones are looked at when they come near, if they do."""
-    n = things.bodies
-    speed, turning = _speeds(things, surfaces.reach)
-    finest = np.append(surfaces.spacing, np.full(len(things.origin) - n, np.inf))
-    spacing = np.minimum(surfaces.spacing[:, None], finest)
-    way = speed * dt + _SKIN * spacing
-    near = things.apart() <= way
-    near[np.arange(n), np.arange(n)] = False
-    pair = np.nonzero(near)
-    after = np.zeros(len(pair[0]))
+def near_pairs(things, surfaces, dt: float) -> Pairs | None:
+    """Pairs near enough to meet within dt [s], if any. Fast ones are looked at when they come near, if they do."""
+    n, f = things.bodies, len(things.origin)
+    near, (speed, turning, way, spacing) = np.empty((n, f), np.bool_), np.empty((4, n, f))
+    _find_near(near, speed, turning, way, spacing, *things[2:], surfaces.reach, surfaces.spacing, dt)
+    body, thing = np.nonzero(near)
+    if len(body):
+        apart = _clear(things, surfaces, body, thing, way[body, thing] + _CLEAR * spacing[body, thing])
+        body, thing = body[~apart], thing[~apart]
+    if not len(body):
+        return None
+    pair = body, thing
+    after = np.zeros(len(body))
     reach = way[pair]
     fast = reach > _FAST * spacing[pair]
     if fast.any():
         after, reach, meets = _advanced(things, surfaces, pair, reach, fast, speed[pair], dt)
-        pair, after, reach = (pair[0][meets], pair[1][meets]), after[meets], reach[meets]
+        pair, after, reach = (body[meets], thing[meets]), after[meets], reach[meets]
     # What turns may touch elsewhere at the end of the step than at its start: the far end of a capsule, say.
     turns = np.flatnonzero((dt * turning[pair] > _SWEPT * spacing[pair]) & (after == 0))
     row = np.append(np.arange(len(after)), turns)
@@ -67,18 +71,19 @@ def near_pairs(things, surfaces, dt: float) -> Pairs:
     return _seen_from(things, pair[0][row], pair[1][row], after[order], drift[order], reach[row])
 
 
-def _speeds(things, reach) -> tuple[np.ndarray, np.ndarray]:
-    """How fast anything of a pair comes near, at most, and the part of it from turning [m/s]; both (bodies, f)."""
-    n, V = things.bodies, things.velocity
-    is_body = np.arange(len(V)) < n
-    going = V[:n, None, :3] - V[:, :3]
-    # an obstacle has no reach to bound what its turning does: take it at the body
-    carried = cross(V[:, 3:], things.origin[:n, None] - things.origin)
-    going = np.where(is_body[:, None], going, going - carried)
-    spin = np.linalg.norm(V[:, 3:], axis=1)
-    reach_of = np.where(is_body, np.append(reach, np.zeros(len(V) - n)), reach[:, None])
-    turning = reach[:, None] * spin[:n, None] + reach_of * spin
-    return np.linalg.norm(going, axis=2) + turning, turning
+def _clear(things, surfaces, body, thing, way) -> np.ndarray:
+    """Which pairs cannot come within a way (n,) [m] of each other, by the distance at the body's centre of mass.
+
+    It changes by no more than the way gone, and is looked for only where the box around a thing tells nothing and it
+    costs little: a wall around everything.
+    """
+    out = np.zeros(len(body), np.bool_)
+    asked = np.flatnonzero(np.isinf(things.low[thing]).all(axis=1) & ~things.distances.costly[thing])
+    if len(asked):
+        body, thing = body[asked], thing[asked]
+        centre = np.einsum("nji,nj->ni", things.rotation[thing], things.origin[body] - things.origin[thing])
+        out[asked] = things.distances.at(thing, centre) > surfaces.reach[body] + way[asked]
+    return out
 
 
 def _seen_from(things, body, thing, after, drift, reach) -> Pairs:
@@ -131,6 +136,37 @@ def gathered(things, surfaces, pairs: Pairs, margin) -> tuple[np.ndarray, np.nda
     """
     low, high = things.low[pairs.thing], things.high[pairs.thing]
     return _gathered(pairs.body, low, high, pairs.turn, pairs.shift, margin, surfaces.start, surfaces.points)
+
+
+@kernel(parallel=False)
+def _find_near(near, speed, turning, way, spacing, low, high, origin, rotation, velocity, reach, step, dt):
+    """Which pairs of bodies and things, (bodies, f), may come near each other in dt, by the boxes around them.
+
+    speed    how fast anything of a pair comes near, at most, and
+    turning  the part of it from turning [m/s]
+    way      how near counts, with what they go in dt [m]
+    spacing  of the surface points of the finer one [m]
+    """
+    bodies, things = near.shape
+    apart, spin = np.empty((bodies, things)), np.empty(things)
+    measure_apart(apart, low, high, origin, rotation)
+    for m in range(things):
+        spin[m] = np.sqrt(velocity[m, 3] ** 2 + velocity[m, 4] ** 2 + velocity[m, 5] ** 2)
+    for n in range(bodies):
+        for m in range(things):
+            going = 0.0
+            for a in range(3):
+                b, c = (a + 1) % 3, (a + 2) % 3
+                u = velocity[n, a] - velocity[m, a]
+                if m >= bodies:  # an obstacle has no reach to bound what its turning does: take it at the body
+                    u -= velocity[m, 3 + b] * (origin[n, c] - origin[m, c])
+                    u += velocity[m, 3 + c] * (origin[n, b] - origin[m, b])
+                going += u * u
+            turning[n, m] = reach[n] * spin[n] + reach[m if m < bodies else n] * spin[m]
+            speed[n, m] = np.sqrt(going) + turning[n, m]
+            spacing[n, m] = min(step[n], step[m]) if m < bodies else step[n]
+            way[n, m] = speed[n, m] * dt + _SKIN * spacing[n, m]
+            near[n, m] = n != m and apart[n, m] <= way[n, m]
 
 
 @kernel(parallel=False)

@@ -67,6 +67,8 @@ class Search:
         """First, other, arms, normal, gap, carried and approach of `Contacts`; None if nothing is near anything."""
         things, surfaces = self.things(bodies, obstacles, velocity), self.surfaces
         pairs = near_pairs(things, surfaces, dt)
+        if pairs is None:
+            return None
         which, sample, depth = self._candidates(things, pairs)
         if not len(which):
             return None

@@ -42,9 +42,8 @@ class Things(NamedTuple):
 
     def apart(self) -> np.ndarray:
         """Distance between the boxes around bodies and around all things, in world axes [m], (bodies, f)."""
-        out, lower, upper = np.empty((self.bodies, len(self.low))), np.empty(self.low.shape), np.empty(self.low.shape)
-        _place_boxes(lower, upper, self.low, self.high, self.origin, self.rotation)
-        _measure_apart(out, lower, upper)
+        out = np.empty((self.bodies, len(self.low)))
+        measure_apart(out, self.low, self.high, self.origin, self.rotation)
         return out
 
 
@@ -54,26 +53,27 @@ def frames(bodies, poses, velocity) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     V = np.zeros((n + len(poses), 6))
     V[:n] = velocity
     for k, pose in enumerate(poses):
-        V[n + k] = np.concatenate([pose.velocity or (0, 0, 0), pose.angular_velocity or (0, 0, 0)])
+        if pose.velocity or pose.angular_velocity:
+            V[n + k] = [*(pose.velocity or (0, 0, 0)), *(pose.angular_velocity or (0, 0, 0))]
     origin = np.array([b.position for b in bodies] + [pose.position for pose in poses])
     orientation = np.array([b.orientation for b in bodies] + [pose.orientation for pose in poses])
     return origin, rotations(orientation), V
 
 
 def rotations(q) -> np.ndarray:
-    """Matrices (n, 3, 3) of unit quaternions (n, 4)."""
-    w, v = q[:, 0], q[:, 1:]
-    out = 2 * v[:, :, None] * v[:, None]
-    out += 2 * w[:, None, None] * _crossing(v)
-    out += (1 - 2 * np.sum(v * v, axis=1))[:, None, None] * np.eye(3)
+    """Matrices (n, 3, 3) of unit quaternions (n, 4):  2 v vᵀ + 2 w [v ×] + (1 − 2 v·v) 1 ."""
+    out = np.empty((len(q), 3, 3))
+    _rotations(out, q)
     return out
 
 
-def _crossing(v) -> np.ndarray:
-    """Matrices (n, 3, 3) of  v × …  ."""
-    out = np.zeros((len(v), 3, 3))
-    out[:, 1, 0], out[:, 2, 0], out[:, 2, 1] = v[:, 2], -v[:, 1], v[:, 0]
-    return out - out.transpose(0, 2, 1)
+@kernel(parallel=False)
+def _rotations(out, q):
+    for n in range(len(q)):
+        w, x, y, z = q[n, 0], q[n, 1], q[n, 2], q[n, 3]
+        out[n, 0, 0], out[n, 0, 1], out[n, 0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
+        out[n, 1, 0], out[n, 1, 1], out[n, 1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
+        out[n, 2, 0], out[n, 2, 1], out[n, 2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
 
 
 @kernel(parallel=False)
@@ -98,7 +98,10 @@ def _place_boxes(lower, upper, low, high, origin, rotation):
 
 
 @kernel(parallel=False)
-def _measure_apart(out, lower, upper):
+def measure_apart(out, low, high, origin, rotation):
+    """See Things.apart."""
+    lower, upper = np.empty(low.shape), np.empty(low.shape)
+    _place_boxes(lower, upper, low, high, origin, rotation)
     for n in range(out.shape[0]):
         for m in range(out.shape[1]):
             total = 0.0

@@ -20,6 +20,7 @@ COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")  # of a velocity V = (v, ω)
 _TURN = 0.25  # rad that a free body turns in one stage of a step, at most
 _STAGES = 10_000  # at most: what spins faster than 2500 rad in a step is a blur
 _NEWTON = 20  # at most, of some 4
+_NOTHING = 1e-12  # of a diagonal entry: below, nothing is left of it
 
 
 def freedom(position, *, axis=None, pivot=None, locked=frozenset(), planar: bool = False) -> np.ndarray:
@@ -30,11 +31,11 @@ def freedom(position, *, axis=None, pivot=None, locked=frozenset(), planar: bool
     locked    which of "x", "y", "z", "rx", "ry", "rz" stay zero
     planar    a 2-D scene: only x, y and rz are free
     """
-    fixed = _fixed(frozenset(locked), planar)
     if (axis is None) != (pivot is None):
         raise ValueError(f"axis={axis!r}, pivot={pivot!r}: a hinge needs both")
     if axis is None:
-        return np.eye(6)[:, ~fixed]
+        return _unlocked(frozenset(locked), planar)
+    fixed = _fixed(frozenset(locked), planar)
     axis = np.array(argument.direction("hinge", "axis", axis))
     if planar and np.abs(axis[:2]).max() > argument.UNIT_TOLERANCE:
         raise ValueError(f"hinge: axis={tuple(axis.tolist())}, expected one along z in a 2-D scene")
@@ -44,6 +45,14 @@ def freedom(position, *, axis=None, pivot=None, locked=frozenset(), planar: bool
     turning = np.concatenate([np.cross(axis, arm), axis])
     stuck = np.abs(turning[fixed]).max(initial=0) > argument.UNIT_TOLERANCE * max(1.0, np.abs(turning).max())
     return np.empty((6, 0)) if stuck else turning[:, None]
+
+
+@cache
+def _unlocked(locked, planar) -> np.ndarray:
+    """Basis of the motions of a body without a hinge, not to be written to."""
+    basis = np.ascontiguousarray(np.eye(6)[:, ~_fixed(locked, planar)])
+    basis.flags.writeable = False
+    return basis
 
 
 @cache
@@ -57,19 +66,23 @@ def _fixed(locked, planar) -> np.ndarray:
 
 def mass_matrix(mass: Mass, density: float, orientation) -> np.ndarray:
     """M = diag(m 1, R I Rᵀ) [kg, kg m²] in world axes, shape (6, 6)."""
-    R = _rotation_of(orientation)
     M = np.zeros((6, 6))
-    M[:3, :3] = density * mass.volume * np.eye(3)
-    M[3:, 3:] = density * R @ mass.inertia @ R.T
+    _fill_mass(M, density, mass.volume, mass.inertia, np.asarray(orientation, np.float64))
     return M
 
 
 def restricted_inverse(M: np.ndarray, F: np.ndarray) -> np.ndarray:
     """F (Fᵀ M F)⁻¹ Fᵀ, shape (6, 6): how an impulse changes a velocity that stays in the span of F."""
-    if F.shape[1] == 0:
-        return np.zeros((6, 6))
-    inverse = F @ np.linalg.solve(F.T @ M @ F, F.T)
-    return 0.5 * (inverse + inverse.T)
+    out = np.zeros((6, 6))
+    _invert(out, M, np.array(F))
+    return out
+
+
+def factor(A: np.ndarray) -> np.ndarray:
+    """Lower triangular L with  L Lᵀ = A, positive semi-definite: a column of zeros where nothing is left to factor."""
+    out = np.zeros(A.shape)
+    _factor(out, np.ascontiguousarray(A))
+    return out
 
 
 def moved(body: Body, mass: Mass, dt: float, pivot=None, steady: bool = False) -> Body:
@@ -109,6 +122,58 @@ def turned(orientation: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     out = np.array(orientation, np.float64)
     _turn(out, np.asarray(rotation, np.float64))
     return out
+
+
+@kernel(parallel=False)
+def _fill_mass(M, density, volume, inertia, orientation):
+    R = _rotation(orientation / np.sqrt((orientation**2).sum()))
+    for i in range(3):
+        M[i, i] = density * volume
+        for j in range(3):
+            for k in range(3):
+                for m in range(3):
+                    M[3 + i, 3 + j] += density * R[i, k] * inertia[k, m] * R[j, m]
+
+
+@kernel(parallel=False)
+def _factor(L, A):
+    """Cholesky's rule. What is left of a row is rounding, if it is a tiny part of what was there."""
+    n = A.shape[0]
+    for j in range(n):
+        rest = A[j, j]
+        for k in range(j):
+            rest -= L[j, k] ** 2
+        if rest <= _NOTHING * A[j, j]:
+            continue
+        L[j, j] = np.sqrt(rest)
+        for i in range(j + 1, n):
+            total = A[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = total / L[j, j]
+
+
+@kernel(parallel=False)
+def _invert(out, M, F):
+    """F (Fᵀ M F)⁻¹ Fᵀ = Yᵀ Y  with  L Y = Fᵀ ,  L Lᵀ = Fᵀ M F ."""
+    n = F.shape[1]
+    A, L, Y = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, 6))
+    for i in range(n):
+        for j in range(n):
+            for p in range(6):
+                for q in range(6):
+                    A[i, j] += F[p, i] * M[p, q] * F[q, j]
+    _factor(L, A)
+    for i in range(n):
+        for p in range(6):
+            total = F[p, i]
+            for k in range(i):
+                total -= L[i, k] * Y[k, p]
+            Y[i, p] = total / L[i, i]
+    for p in range(6):
+        for q in range(6):
+            for i in range(n):
+                out[p, q] += Y[i, p] * Y[i, q]
 
 
 @kernel(parallel=False)

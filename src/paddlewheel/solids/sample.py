@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from paddlewheel.solids.formula import on_lattice
 from paddlewheel.solids.shapes import CHUNK, Moved, Shape
 
 _COARSEST = 8  # steps between the first samples of a costly shape
@@ -45,6 +46,8 @@ def _sample_all(shape, axes) -> np.ndarray:
 
     Turned into the frame of a moved shape, a lattice is still a sum of one part for each axis.
     """
+    if shape.formula is not None:
+        return on_lattice(shape.formula, axes)
     nx, ny, nz = (len(axis) for axis in axes)
     origin, directions = np.zeros(3), np.eye(3)
     if isinstance(shape, Moved):

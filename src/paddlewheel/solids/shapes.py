@@ -4,8 +4,8 @@ Primitives give the exact Euclidean distance. Booleans are minima and maxima:
 zero on the right surface, right in sign everywhere, and never farther from
 zero than the exact distance.
 
-To add a shape: one frozen dataclass with `_distance` and `bounds`, and one line
-in the tests' table.
+To add a shape: one frozen dataclass with `bounds`, and with `_formula` or
+`_distance`, and one line in the tests' table.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from paddlewheel.solids import argument
-from paddlewheel.solids.pose import Pose, project_on
+from paddlewheel.solids import argument, formula
+from paddlewheel.solids.formula import Formula
+from paddlewheel.solids.pose import Pose
 
 CHUNK = 1 << 16  # points at a time: what an expression needs in between then stays in the cache
 
@@ -30,11 +31,18 @@ class Shape:
         points = np.asarray(points, np.float64)
         if points.ndim != 2 or points.shape[1] != 3:
             raise ValueError(f"{type(self).__name__}.distance: points have shape {points.shape}, expected (n, 3)")
+        if self.formula is not None:
+            return formula.at_points(self.formula, points)
         out = np.empty(len(points))
         for start in range(0, len(points), CHUNK):
             piece = slice(start, start + CHUNK)
             out[piece] = self._distance(points[piece])
         return out
+
+    @cached_property
+    def formula(self) -> Formula | None:
+        """The distance as a kernel evaluates it, or None: then `_distance` gives it."""
+        return self._formula()
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Corners (low, high) [m] of an axis-aligned box around the shape; ±inf where it has no end."""
@@ -59,8 +67,11 @@ class Shape:
     def __invert__(self) -> "Shape":
         return Complement(self)
 
+    def _formula(self) -> Formula | None:
+        return None
+
     def _distance(self, points: np.ndarray) -> np.ndarray:
-        """`distance` of one chunk of points."""
+        """`distance` of one chunk of points, if there is no formula."""
         raise NotImplementedError
 
     def _check(self, **checks) -> None:
@@ -84,11 +95,10 @@ class Box(Shape):
     def bounds(self):
         return np.array(self.low), np.array(self.high)
 
-    def _distance(self, points):
-        beyond = points - 0.5 * np.add(self.low, self.high)
-        np.abs(beyond, out=beyond)
-        beyond -= 0.5 * np.subtract(self.high, self.low)
-        return _corner(*beyond.T)
+    def _formula(self):
+        return formula.primitive(
+            formula.BOX, 0.5 * np.add(self.low, self.high), 0.5 * np.subtract(self.high, self.low)
+        )
 
 
 @dataclass(frozen=True)
@@ -104,8 +114,8 @@ class Sphere(Shape):
     def bounds(self):
         return np.subtract(self.center, self.radius), np.add(self.center, self.radius)
 
-    def _distance(self, points):
-        return _length(*(points - self.center).T) - self.radius
+    def _formula(self):
+        return formula.primitive(formula.SPHERE, self.center, first=self.radius)
 
 
 class _Straight(Shape):
@@ -122,6 +132,10 @@ class _Straight(Shape):
         """Unit vector from start to end."""
         return np.array(argument.direction(type(self).__name__, "end - start", np.subtract(self.end, self.start)))
 
+    @property
+    def _length(self) -> float:
+        return float(np.linalg.norm(np.subtract(self.end, self.start)))
+
 
 @dataclass(frozen=True)
 class Cylinder(_Straight):
@@ -135,10 +149,9 @@ class Cylinder(_Straight):
         reach = self.radius * _across(self._axis)
         return np.minimum(self.start, self.end) - reach, np.maximum(self.start, self.end) + reach
 
-    def _distance(self, points):
-        along, radial = _cylindrical(points, 0.5 * np.add(self.start, self.end), self._axis)
-        length = np.linalg.norm(np.subtract(self.end, self.start))
-        return _corner(np.abs(along) - 0.5 * length, radial - self.radius)
+    def _formula(self):
+        middle = 0.5 * np.add(self.start, self.end)
+        return formula.primitive(formula.CYLINDER, middle, self._axis, 0.5 * self._length, self.radius)
 
 
 @dataclass(frozen=True)
@@ -152,10 +165,8 @@ class Capsule(_Straight):
     def bounds(self):
         return np.minimum(self.start, self.end) - self.radius, np.maximum(self.start, self.end) + self.radius
 
-    def _distance(self, points):
-        along, radial = _cylindrical(points, np.array(self.start), self._axis)
-        length = np.linalg.norm(np.subtract(self.end, self.start))
-        return _length(along - np.clip(along, 0, length), radial) - self.radius
+    def _formula(self):
+        return formula.primitive(formula.CAPSULE, self.start, self._axis, self._length, self.radius)
 
 
 @dataclass(frozen=True)
@@ -176,9 +187,8 @@ class Torus(Shape):
         reach = self.major * _across(self.axis) + self.minor
         return self.center - reach, self.center + reach
 
-    def _distance(self, points):
-        along, radial = _cylindrical(points, np.array(self.center), np.array(self.axis))
-        return _length(along, radial - self.major) - self.minor
+    def _formula(self):
+        return formula.primitive(formula.TORUS, self.center, self.axis, self.major, self.minor)
 
 
 @dataclass(frozen=True)
@@ -196,8 +206,8 @@ class HalfSpace(Shape):
         high = np.where(np.equal(self.normal, 1), self.point, np.inf)
         return low, high
 
-    def _distance(self, points):
-        return project_on(points - self.point, np.array(self.normal))
+    def _formula(self):
+        return formula.primitive(formula.HALF_SPACE, self.point, self.normal)
 
 
 @dataclass(frozen=True)
@@ -218,8 +228,11 @@ class Union(_Pair):
         (low1, high1), (low2, high2) = self.first.bounds(), self.second.bounds()
         return np.minimum(low1, low2), np.maximum(high1, high2)
 
+    def _formula(self):
+        return formula.joined(formula.UNION, self.first.formula, self.second.formula)
+
     def _distance(self, points):
-        return np.minimum(self.first._distance(points), self.second._distance(points))
+        return np.minimum(self.first.distance(points), self.second.distance(points))
 
 
 @dataclass(frozen=True)
@@ -230,8 +243,11 @@ class Intersection(_Pair):
         (low1, high1), (low2, high2) = self.first.bounds(), self.second.bounds()
         return np.maximum(low1, low2), np.minimum(high1, high2)
 
+    def _formula(self):
+        return formula.joined(formula.INTERSECTION, self.first.formula, self.second.formula)
+
     def _distance(self, points):
-        return np.maximum(self.first._distance(points), self.second._distance(points))
+        return np.maximum(self.first.distance(points), self.second.distance(points))
 
 
 @dataclass(frozen=True)
@@ -249,8 +265,11 @@ class Complement(Shape):
             return self.shape.shape.bounds()
         return np.full(3, -np.inf), np.full(3, np.inf)
 
+    def _formula(self):
+        return formula.joined(formula.COMPLEMENT, self.shape.formula)
+
     def _distance(self, points):
-        return -self.shape._distance(points)
+        return -self.shape.distance(points)
 
 
 @dataclass(frozen=True)
@@ -274,33 +293,13 @@ class Moved(Shape):
         reach = np.abs(self.pose.rotation) @ (0.5 * (high - low))
         return center - reach, center + reach
 
+    def _formula(self):
+        return formula.moved(self.shape.formula, self.pose.rotation, self.pose.position)
+
     def _distance(self, points):
-        return self.shape._distance(self.pose.to_body(points))
+        return self.shape.distance(self.pose.to_body(points))
 
 
 def _across(axis) -> np.ndarray:
     """Half-extent along x, y and z of the unit disc normal to a unit axis."""
     return np.sqrt(np.clip(1 - np.square(axis), 0, 1))
-
-
-def _cylindrical(points, origin, axis) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates along an axis and distance from it, each (n,)."""
-    points = points - origin
-    along = project_on(points, axis)
-    points -= along[:, None] * axis
-    return along, _length(*points.T)
-
-
-def _length(*components) -> np.ndarray:
-    """Euclidean length of vectors given by their components."""
-    total = np.square(components[0])
-    for component in components[1:]:
-        total += component * component
-    return np.sqrt(total, out=total)
-
-
-def _corner(*beyond) -> np.ndarray:
-    """Distance to the corner-shaped region where every coordinate is ≤ 0: a box, or a cylinder in (along, radial)."""
-    inside = np.minimum(np.maximum.reduce(beyond), 0)
-    inside += _length(*(np.maximum(b, 0) for b in beyond))
-    return inside

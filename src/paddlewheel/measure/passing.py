@@ -1,0 +1,126 @@
+"""Particles beside solids that move by cells in a step, and how far those take them along."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from paddlewheel.kernel import kernel, prange, threads_worth
+from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.shapes import Moved
+from paddlewheel.types import Grid
+
+__all__ = ["Passing", "carried_along"]
+
+_BLOCK = 4096  # particles
+
+
+class Passing(NamedTuple):
+    """A solid where it is at the start of a step, its pose at the end, and how near to it particles go along [m]."""
+
+    shape: Moved
+    to: Pose
+    reach: float
+
+
+def carried_along(grid: Grid, position: np.ndarray, passing: list[Passing]) -> tuple[np.ndarray, np.ndarray]:
+    """Particles within the reach of solids: indices, and how far the nearest of these takes each along [m], (m, 3).
+
+    position (n, 3) float32 is that at the start.
+    """
+    with threads_worth(len(position)):
+        some = None  # of many solids most are far from any particle: which are near one at all is seen in one go
+        if len(passing) > 1:
+            some = _listed(_in_cells, np.ascontiguousarray(position), _cells(grid, passing), 1 / grid.h)
+            position = position[some]
+        nearest = np.full(len(position), np.inf)
+        way = np.empty((len(position), 3), np.float32)
+        for shape, to, reach in passing:
+            _take_along(nearest, way, position, shape, to, reach)
+        taken = np.flatnonzero(np.isfinite(nearest))
+        return taken if some is None else some[taken], way[taken]
+
+
+def _take_along(nearest, way, position, shape, to, reach) -> None:
+    """Let a solid take along what is within its reach and not nearer to others: changes both."""
+    rotation, origin = shape.pose.rotation, np.array(shape.pose.position)
+    low, high = shape.shape.bounds()
+    near = _listed(_in_box, position, rotation, origin, low - reach, high + reach)
+    drawn = np.empty((len(near), 3))
+    _draw(drawn, near, position, rotation, origin)
+    distance = shape.shape.distance(drawn)
+    turn, shift = to.rotation - rotation, np.subtract(to.position, origin)
+    _take(nearest, way, near, drawn, distance, reach, turn, shift)
+
+
+def _cells(grid, passing) -> np.ndarray:
+    """The cells within the reach of any of the solids, bool; those at a side stand for what is beyond it."""
+    cells = np.zeros(grid.shape, np.bool_)
+    for shape, _, reach in passing:
+        low, high = shape.bounds()
+        corners = np.clip(np.array([low - reach, high + reach]) / grid.h, 0, np.subtract(grid.shape, 1)).astype(int)
+        cells[tuple(slice(first, last + 1) for first, last in corners.T)] = True
+    return cells
+
+
+def _listed(mark, position, *where) -> np.ndarray:
+    """Indices of the points that a kernel marks."""
+    inside = np.empty(len(position), np.bool_)
+    mark(inside, position, *where)
+    return np.flatnonzero(inside)
+
+
+@kernel
+def _in_cells(inside, position, cells, per_h):
+    ni, nj, nk = cells.shape
+    for block in prange(-(-len(inside) // _BLOCK)):
+        start = np.int64(block) * _BLOCK
+        for n in range(start, min(start + _BLOCK, len(inside))):
+            i = np.int64(min(max(position[n, 0] * per_h, 0.0), ni - 1.0))
+            j = np.int64(min(max(position[n, 1] * per_h, 0.0), nj - 1.0))
+            k = np.int64(min(max(position[n, 2] * per_h, 0.0), nk - 1.0))
+            inside[n] = cells[np.uint64(i), np.uint64(j), np.uint64(k)]
+
+
+@kernel
+def _in_box(inside, position, rotation, origin, low, high):
+    """Those in a box as it is drawn."""
+    for block in prange(-(-len(inside) // _BLOCK)):
+        start = np.int64(block) * _BLOCK
+        for n in range(start, min(start + _BLOCK, len(inside))):
+            x, y, z = _drawn(position, np.uint64(n), rotation, origin)
+            within = (low[0] < x) & (x < high[0]) & (low[1] < y) & (y < high[1])
+            inside[n] = within & (low[2] < z) & (z < high[2])
+
+
+@kernel
+def _draw(drawn, near, position, rotation, origin):
+    """Some points as seen from a shape."""
+    for block in prange(-(-len(near) // _BLOCK)):
+        start = np.int64(block) * _BLOCK
+        for m in range(start, min(start + _BLOCK, len(near))):
+            drawn[m, 0], drawn[m, 1], drawn[m, 2] = _drawn(position, np.uint64(near[m]), rotation, origin)
+
+
+@kernel(parallel=False)
+def _drawn(position, n, rotation, origin):
+    """Where a point is as seen from a shape."""
+    x, y, z = position[n, 0] - origin[0], position[n, 1] - origin[1], position[n, 2] - origin[2]
+    return (
+        rotation[0, 0] * x + rotation[1, 0] * y + rotation[2, 0] * z,
+        rotation[0, 1] * x + rotation[1, 1] * y + rotation[2, 1] * z,
+        rotation[0, 2] * x + rotation[1, 2] * y + rotation[2, 2] * z,
+    )
+
+
+@kernel
+def _take(nearest, way, near, drawn, distance, reach, turn, shift):
+    """way = turn x + shift, from where a point x is drawn, where the distance is within reach and the least so far."""
+    for block in prange(-(-len(near) // _BLOCK)):
+        start = np.int64(block) * _BLOCK
+        for m in range(start, min(start + _BLOCK, len(near))):
+            n = near[m]
+            if distance[m] < reach and distance[m] < nearest[n]:
+                nearest[n] = distance[m]
+                for a in range(3):
+                    x, y, z = turn[a, 0] * drawn[m, 0], turn[a, 1] * drawn[m, 1], turn[a, 2] * drawn[m, 2]
+                    way[n, a] = x + y + z + shift[a]
