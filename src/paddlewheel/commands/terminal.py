@@ -30,7 +30,10 @@ def one_line(error: BaseException) -> str:
 
 
 def bar(*more: TextColumn) -> Progress:
-    """A bar on standard error with the time that is left, and more columns; it disappears at the end."""
+    """A bar on standard error with the time that is left, and more columns; it disappears at the end.
+
+    Nothing is shown if standard error is no terminal.
+    """
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
@@ -38,7 +41,8 @@ def bar(*more: TextColumn) -> Progress:
         TextColumn("left"),
         TimeRemainingColumn(elapsed_when_finished=False),
     )
-    return Progress(*columns, *more, console=Console(stderr=True), transient=True)
+    shown = Console(stderr=True)
+    return Progress(*columns, *more, console=shown, transient=True, disable=not shown.is_terminal)
 
 
 def progress(cases: Iterable) -> Iterator:

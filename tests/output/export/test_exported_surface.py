@@ -5,11 +5,13 @@ import pytest
 import trimesh
 from exported import BALL, frame_of, liquid_scene, liquid_state
 
+from paddlewheel.method import Method
 from paddlewheel.output.export import Frames
 from paddlewheel.output.export.rigid import Rigids
 from paddlewheel.output.export.shape_mesh import shape_mesh
 from paddlewheel.output.export.surface import BEYOND, closed, into_solids, mesh_of
 from paddlewheel.physics.seeding import seed
+from paddlewheel.run import Simulation
 from paddlewheel.scene import Liquid, RigidBody, Scene, Solid
 from paddlewheel.solids.mesh import Mesh as MeshShape
 from paddlewheel.solids.pose import Pose
@@ -189,3 +191,18 @@ def test_solids_that_move_are_told_from_those_that_do_not():
     assert np.allclose([moving.placed().vertices.min(axis=0), moving.placed().vertices.max(axis=0)],
                        [(0.5, 0, 0), (1.5, 0.25, 1)], atol=0.02)  # fmt: skip
     assert np.allclose(body.placed().vertices.mean(axis=0), (0.5, 0.6, 0.5), atol=1e-3)
+
+
+@pytest.mark.parametrize("surface", ["surface-markers", "height-field"])
+def test_where_only_the_surface_is_tracked_there_are_no_particles(surface):
+    """Nor a surface on another grid, which would be made of them, and empty."""
+    water = Liquid(Box((0, 0, 0), (1, 0.5, 1)))
+    shape = ((1, 1, 0.125), (8, 8, 1)) if surface == "surface-markers" else ((1, 1, 1), 8)
+    scene = Scene(*shape, method=Method(advection="explicit", surface=surface), items=[water])
+    state = Simulation(scene).state
+    frame = Frames(scene).make(1, state)
+    assert frame.particles is None
+    assert frame.surface.vertices[:, 1].max() == pytest.approx(0.5, abs=0.01)
+    assert Frames(scene).available(state) == ["surface", "velocity"]
+    with pytest.raises(ValueError, match="cells=12"):
+        Frames(scene, cells=12)

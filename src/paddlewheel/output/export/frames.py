@@ -53,6 +53,11 @@ class Frames:
         scene = self.scene
         if scene.has_smoke:
             raise ValueError(f"export: cells={self.cells}: the run is of smoke, which has no surface")
+        if not scene.has_particles:
+            raise ValueError(
+                f"export: cells={self.cells}: the run has no particles to make a surface of, but surface="
+                f"{scene.method.surface!r}; expected none, for that of the run"
+            )
         cells, most = self.cells, max(scene.grid.shape) * scene.particles_per_axis
         if cells > most:
             raise ValueError(
@@ -71,7 +76,7 @@ class Frames:
         smoke = self.scene.has_smoke
         there = {
             "surface": not smoke,
-            "particles": len(state.particles.position) > 0 or not smoke,
+            "particles": self.scene.has_particles,
             "bodies": any(isinstance(item, RigidBody | Solid) for item in self.scene.items),
             "smoke": smoke,
             "velocity": True,
