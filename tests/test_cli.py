@@ -14,13 +14,14 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.table import Table
 
 import paddlewheel.run
 from falling import Falling, equal
 from paddlewheel import gallery
 from paddlewheel.cli import main
 from paddlewheel.commands import run as run_command
-from paddlewheel.commands import scenes
+from paddlewheel.commands import scenes, terminal
 from paddlewheel.commands.estimate import frame_bytes, marker_count, particle_count, step_count
 from paddlewheel.method import ADVECTION
 from paddlewheel.one_step import first_step
@@ -560,6 +561,17 @@ def test_an_unwritable_folder_is_one_line(folder, falling, monkeypatch, capsys):
 def command(*arguments, **options):
     """The command line with the stand-in, in a process of its own."""
     return subprocess.Popen([sys.executable, str(FALLING), *arguments], stderr=subprocess.PIPE, text=True, **options)
+
+
+def test_brackets_are_printed_as_they_are(capsys):
+    """They are no markup: a hint such as this one would lose its extra."""
+    table = Table("pip install 'paddlewheel[view]'")
+    table.add_row("paddlewheel[usd] :warning:")
+    for text in ("paddlewheel[peers]", table):
+        terminal.console().print(text)
+    out = capsys.readouterr().out
+    for text in ("paddlewheel[peers]", "paddlewheel[view]", "paddlewheel[usd] :warning:"):
+        assert text in out
 
 
 def test_a_terminal_gets_a_bar(folder):

@@ -46,8 +46,9 @@ def test_every_format_is_written_frame_by_frame(format, run, capsys):
     assert f"files/tank.{'' if format in ('usd', 'vdb') else 'surface.'}0002." in capsys.readouterr().out
 
 
-def test_files_go_into_the_run_if_not_told_where(run):
+def test_files_go_into_the_run_if_not_told_where(run, capsys):
     assert main(["export", "out/tank", "--what", "surface"]) == 0
+    assert capsys.readouterr().err == ""  # no line for a bar that is not there
     assert sorted(p.name for p in (run / "export").iterdir()) == [f"tank.surface.{n:04}.ply" for n in range(1, 5)]
 
 

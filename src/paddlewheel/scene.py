@@ -337,6 +337,11 @@ class Scene:
         return any(isinstance(item, Smoke) for item in self.items)
 
     @property
+    def has_particles(self) -> bool:
+        """Whether particles carry the fluid, or mark the liquid; else its surface is all there is of it."""
+        return self.method.surface == "particles" or (self.method.surface == "markers" and not self.has_smoke)
+
+    @property
     def particles_per_axis(self) -> int:
         """Particles along each axis of a full cell at the start: 2 or 3."""
         count = self.method.particles_per_cell

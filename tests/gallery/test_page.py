@@ -145,6 +145,27 @@ def test_a_scene_that_was_edited_runs_again(tiny, tmp_path, monkeypatch):
     assert (len(tiny["pool"].runs), len(edited["pond"].runs)) == (1, 1)
 
 
+def test_a_scene_runs_again_if_what_it_imports_of_the_gallery_was_edited(tiny, tmp_path, monkeypatch):
+    shared = tmp_path / "shared.py"
+    shared.write_text("LEVEL = 0.5\n")
+    tiny["pond"].shared = loaded(shared)
+    tiny["pond"].shared.__name__ = "paddlewheel.gallery.shared"
+    assert main(["gallery", "--page", "page"]) == 0
+    shared.write_text("LEVEL = 0.6\n")
+    assert main(["gallery", "--page", "page"]) == 0
+    assert (len(tiny["pool"].runs), len(tiny["pond"].runs)) == (1, 2)
+
+
+@pytest.mark.parametrize("name", gallery.SCENES)
+def test_files_that_a_scene_imports_of_the_gallery_are_found(name):
+    """As modules: of a name out of one, nothing would tell where it is from."""
+    text = Path(gallery.SCENES[name].__file__).read_text()
+    assert "from paddlewheel.gallery." not in text
+    (line,) = re.findall("from paddlewheel.gallery import (.*)", text) or [""]
+    found = {module.__name__.rpartition(".")[2] for module in exhibit._with_imports(gallery.SCENES[name])}
+    assert found >= {name for name in line.split(", ") if name}
+
+
 def test_other_code_that_draws_draws_again_and_does_not_simulate(tiny, tmp_path, monkeypatch):
     assert main(["gallery", "--page", "page"]) == 0
     picture = tmp_path / "out" / "gallery" / "pool.0003.jpg"

@@ -116,7 +116,7 @@ def test_nobody_opens_a_tunnel(viewer):
     ("name", "options", "nodes"),
     [
         ("plume-box", {"cells": 16}, ["/smoke"]),
-        ("stirring", {"cells": 12}, ["/liquid/surface", "/solids/0"]),
+        ("stirring", {"cells": 12}, ["/liquid/surface", "/solids/solid_1"]),
         ("dam-break-pillar", {"cells": 16}, ["/liquid/surface", "/solids/still"]),
         ("floating", {"cells": 16}, ["/liquid/surface", "/bodies/0"]),
     ],

@@ -62,7 +62,9 @@ def estimate(guarded: Callable, scene: Scene, frames: int) -> Table:
 
 def _where_from(scene) -> str:
     if scene.has_smoke:
-        return "all over the gas" if scene.method.surface == "particles" else "the grid carries the smoke"
+        return "all over the gas" if scene.has_particles else "the grid carries the smoke"
+    if not scene.has_particles:
+        return "only the surface is tracked"
     later = ", and what flows in" if any(isinstance(item, Inflow) for item in scene.items) else ""
     return f"from the liquid's volume at the start{later}"
 
@@ -73,7 +75,7 @@ def particle_count(scene: Scene) -> int:
     Gas fills all of them, if particles carry it.
     """
     grid = scene.grid
-    if scene.has_smoke and scene.method.surface != "particles":
+    if not scene.has_particles:
         return 0
     phi = -grid.h if scene.has_smoke else liquid_distance(grid, scene.items)
     solid = Solids(grid, scene.items, scene.method.weights, scene.open_sides).measure(0.0).phi

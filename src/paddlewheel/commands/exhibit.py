@@ -5,8 +5,9 @@
     dam-break.0032.jpg    its picture
     beam-1.0008.npz …     the same of the first scene that is shown beside it
 
-A scene is simulated again if it, its file or the code of the simulation has
-changed, and drawn again if the code that draws has.
+A scene is simulated again if it, its file, files of the gallery that this one
+imports or the code of the simulation have changed, and drawn again if the code
+that draws has.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from pathlib import Path
+from types import ModuleType
 
 import paddlewheel
 from paddlewheel import gallery
@@ -163,7 +165,8 @@ class Exhibit:
 
     @cached_property
     def _key(self) -> str:
-        parts = [_hash(_NOT_SIMULATING, others=True), digest(self.entry.scene()), Path(self.entry.__file__).read_text()]
+        parts = [_hash(_NOT_SIMULATING, others=True), digest(self.entry.scene())]
+        parts += [Path(module.__file__).read_text() for module in _with_imports(self.entry)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def _read(self) -> dict:
@@ -182,6 +185,22 @@ def _pixels(scene: Scene) -> tuple[int, int]:
     """Wide for most scenes, high for high ones."""
     width, height, depth = scene.grid.size
     return (960, 720) if height < 1.3 * max(width, depth) else (640, 720)
+
+
+def _with_imports(module: ModuleType) -> list[ModuleType]:
+    """A scene's module and those of the gallery that it imports, such as `common`, and they in turn, by name."""
+    found, left = {}, [module]
+    while left:
+        this = left.pop()
+        found[this.__name__] = this
+        left += [
+            used
+            for used in vars(this).values()
+            if isinstance(used, ModuleType)
+            and used.__name__.startswith(f"{gallery.__name__}.")
+            and used.__name__ not in found
+        ]
+    return [found[name] for name in sorted(found)]
 
 
 @cache

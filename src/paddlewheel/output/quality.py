@@ -4,7 +4,6 @@ Water bends and mirrors light at its surface, and tints it; bodies are of plasti
 is a medium that scatters light. The sky is that of `water.sky`. It takes minutes for a picture.
 """
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,8 @@ from paddlewheel.emitters import largest_given
 from paddlewheel.friction import Friction
 from paddlewheel.measure import Solids
 from paddlewheel.output.camera import DEFAULT_VIEW, Camera, View
-from paddlewheel.output.export.frames import Frames
+from paddlewheel.output.export.rigid import Rigids
+from paddlewheel.output.export.shape_mesh import with_edges
 from paddlewheel.output.export.surface import marching_cubes
 from paddlewheel.output.export.things import Mesh
 from paddlewheel.output.picture import SOLID_COLOUR, MissingExtraError
@@ -29,7 +29,6 @@ _SKY = (256, 128)  # pixels of the sky
 _SUN, _NARROW = 11.0, 40.0  # how bright, and how narrow: not very, for through water it is found by chance
 _DIM, _SUN_ON_SMOKE = 0.15, 22.0  # of the sky and the sun above smoke, before a dark floor
 _MOST_HOLES = 1e-3  # part of the pixels
-_EDGE = 40.0  # degrees, from which on two triangles meet in an edge
 _WATER = {"int_ior": 1.33, "specular_transmittance": (0.72, 0.90, 0.96)}
 _HONEY = {"int_ior": 1.49, "specular_transmittance": (0.93, 0.52, 0.08)}
 _FLOOR, _DARK, _FLOOR_SIDE = (0.66, 0.68, 0.70), (0.06, 0.07, 0.08), 40.0  # colours; size in the domain's longest side
@@ -56,7 +55,7 @@ class QualityPainter:
             raise ValueError("render: --quality is for 3-D scenes, and this one is 2-D")
         self.scene, self.view, self.samples = scene, view, samples
         self.solids = Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides)
-        self._frames = Frames(scene, {"bodies"})
+        self._rigid = Rigids(scene)
 
     def draw(self, path: Path, state: State, orbit: float = 0.0) -> None:
         """A picture of a state, from a camera that has gone round by an angle [degrees]."""
@@ -85,7 +84,7 @@ class QualityPainter:
         }
         solid = self.solids.measure(state.time, state.bodies).phi
         found |= self._solids(without_bodies(self.scene, state) if state.bodies else solid, camera)
-        bodies = [rigid.placed() for rigid in self._frames.make(0, state).bodies if rigid.is_body]
+        bodies = [body.placed() for body in self._rigid.at(state.time, state.bodies) if body.is_body]
         for n, mesh in enumerate(bodies):
             found[f"body_{n}"] = self._mesh(mesh, self._plastic(BODY_COLOURS[n % len(BODY_COLOURS)]))
         found |= {"smoke": self._smoke(state)} if smoke else self._liquid(solid, state)
@@ -157,11 +156,7 @@ class QualityPainter:
 
     def _mesh(self, mesh: Mesh, surface: dict):
         """A mesh that is smooth but for its edges."""
-        from trimesh import Trimesh  # 0.5 s
-        from trimesh.graph import smooth_shade
-
-        mi = self._mitsuba
-        mesh = smooth_shade(Trimesh(mesh.vertices, mesh.faces, process=False), angle=math.radians(_EDGE))
+        mi, mesh = self._mitsuba, with_edges(mesh.vertices, mesh.faces)
         properties = mi.Properties()
         properties["bsdf"] = mi.load_dict(surface)
         made = mi.Mesh(surface["type"], len(mesh.vertices), len(mesh.faces), properties, has_vertex_normals=True)

@@ -18,7 +18,7 @@ from paddlewheel.measure import Solids
 from paddlewheel.output import render_liquid, render_smoke
 from paddlewheel.output.camera import DEFAULT_VIEW, View
 from paddlewheel.output.canvas import DPI, canvas, pixels_of
-from paddlewheel.output.export.frames import Frames
+from paddlewheel.output.export.rigid import Rigids
 from paddlewheel.output.export.things import Mesh
 from paddlewheel.output.picture import SURFACE_COLOUR, draw_solids, pyplot
 from paddlewheel.scene import RigidBody, Scene
@@ -47,13 +47,13 @@ class Painter:
         self.scene, self.view = scene, view
         self.solids = Solids(scene.grid, scene.items, scene.method.weights, scene.open_sides)
         shaped = any(isinstance(item, RigidBody) for item in scene.items) and not (scene.grid.is_2d or scene.has_smoke)
-        self._bodies = Frames(scene, {"bodies"}) if shaped else None
+        self._rigid = Rigids(scene) if shaped else None
 
     def draw(self, path: Path, state: State, orbit: float = 0.0) -> None:
         """A picture of a state, from a camera that has gone round by an angle [degrees]."""
         solid = self.solids.measure(state.time, state.bodies).phi
-        bodies = self._bodies.make(0, state).bodies if self._bodies else ()
-        meshes = [body.placed() for body in bodies if body.is_body]
+        rigid = self._rigid.at(state.time, state.bodies) if self._rigid else ()
+        meshes = [body.placed() for body in rigid if body.is_body]
         draw_frame(path, self.scene, solid, state, self.view._replace(orbit=self.view.orbit + orbit), meshes)
 
 

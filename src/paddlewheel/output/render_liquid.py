@@ -52,14 +52,7 @@ def draw_space(path: Path, scene: Scene, solid: np.ndarray, state: State, camera
         _add_solids(pyvista, plotter, grid, without_bodies(scene, state) if bodies else solid)
         for number, mesh in enumerate(bodies):
             surface = pyvista.PolyData.from_regular_faces(mesh.vertices, mesh.faces)
-            style = {
-                "smooth_shading": True,
-                "split_sharp_edges": True,
-                "specular": 0.3,
-                "specular_power": 20,
-                "ambient": 0.2,
-            }
-            plotter.add_mesh(surface, color=BODY_COLOURS[number % len(BODY_COLOURS)], **style)
+            plotter.add_mesh(surface, color=BODY_COLOURS[number % len(BODY_COLOURS)], **_BODY)
         _add_liquid(pyvista, plotter, scene, solid, state, camera)
         _aim(plotter, camera)
         size = round(8 * _SAMPLES * camera.pixels[1] / 720)

@@ -5,14 +5,18 @@ import pytest
 import trimesh
 from exported import BALL, frame_of, liquid_scene, liquid_state
 
+from paddlewheel.method import Method
 from paddlewheel.output.export import Frames
+from paddlewheel.output.export.rigid import Rigids
 from paddlewheel.output.export.shape_mesh import shape_mesh
 from paddlewheel.output.export.surface import BEYOND, closed, into_solids, mesh_of
 from paddlewheel.physics.seeding import seed
-from paddlewheel.scene import Liquid, Scene
+from paddlewheel.run import Simulation
+from paddlewheel.scene import Liquid, RigidBody, Scene, Solid
 from paddlewheel.solids.mesh import Mesh as MeshShape
+from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere, Torus
-from paddlewheel.types import Grid, Particles
+from paddlewheel.types import Body, Grid, Particles
 
 FAR = 10.0
 
@@ -173,3 +177,32 @@ def test_bodies_are_where_they_are_and_turn():
     assert np.allclose(body.velocity, np.stack([0.1 - 2 * y, 0.2 + 2 * x, 0 * x + 0.3], axis=-1), atol=1e-6)
     assert np.allclose(solid.vertices.mean(axis=0), (0.4, 0.1, 0.25), atol=1e-3)
     assert np.allclose(solid.velocity, (1, 0, 0), atol=1e-6)
+
+
+def test_solids_that_move_are_told_from_those_that_do_not():
+    """Also those without an end, of which the viewer shows what is in the domain."""
+    slide = Solid(HalfSpace((0, 0.25, 0), (0, 1, 0)), motion=lambda t: Pose((t, 0, 0), (1, 0, 0, 0)))
+    ball = RigidBody(Sphere((0.5, 0.6, 0.5), 0.2), 500.0)
+    still = Body(np.array([0.5, 0.6, 0.5]), np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3))
+    scene = Scene((1, 1, 1), 8, items=[Solid(Sphere((0.5, 0.6, 0.5), 0.2)), ball, slide])
+    assert [shaped.name for shaped in Rigids(scene).shaped] == ["solid_0", "body_0", "solid_2"]
+    body, moving = Rigids(scene, still=False).at(0.5, [still])
+    assert (body.name, moving.name) == ("body_0", "solid_2")
+    assert np.allclose([moving.placed().vertices.min(axis=0), moving.placed().vertices.max(axis=0)],
+                       [(0.5, 0, 0), (1.5, 0.25, 1)], atol=0.02)  # fmt: skip
+    assert np.allclose(body.placed().vertices.mean(axis=0), (0.5, 0.6, 0.5), atol=1e-3)
+
+
+@pytest.mark.parametrize("surface", ["surface-markers", "height-field"])
+def test_where_only_the_surface_is_tracked_there_are_no_particles(surface):
+    """Nor a surface on another grid, which would be made of them, and empty."""
+    water = Liquid(Box((0, 0, 0), (1, 0.5, 1)))
+    shape = ((1, 1, 0.125), (8, 8, 1)) if surface == "surface-markers" else ((1, 1, 1), 8)
+    scene = Scene(*shape, method=Method(advection="explicit", surface=surface), items=[water])
+    state = Simulation(scene).state
+    frame = Frames(scene).make(1, state)
+    assert frame.particles is None
+    assert frame.surface.vertices[:, 1].max() == pytest.approx(0.5, abs=0.01)
+    assert Frames(scene).available(state) == ["surface", "velocity"]
+    with pytest.raises(ValueError, match="cells=12"):
+        Frames(scene, cells=12)

@@ -7,13 +7,12 @@ import numpy as np
 from scipy import ndimage
 
 from paddlewheel.measure import Solids
-from paddlewheel.output.export.shape_mesh import shape_mesh
+from paddlewheel.output.export.rigid import Rigids
 from paddlewheel.output.export.surface import at_cells, closed, from_particles, holding, into_solids, mesh_of, smoothed
-from paddlewheel.output.export.things import Field, Frame, Points, Rigid
+from paddlewheel.output.export.things import Field, Frame, Points
 from paddlewheel.physics.surface import liquid_volume
 from paddlewheel.scene import RigidBody, Scene, Solid
 from paddlewheel.solids import argument
-from paddlewheel.solids.pose import Pose
 from paddlewheel.types import Grid, State
 
 _NEAR = 3.0  # cells from liquid, or one from smoke, up to which velocity counts
@@ -35,7 +34,7 @@ class Frames:
     what: Collection[str] | None = None
     cells: int | None = None
     smooth: float = 0.0
-    _rigid: list = field(init=False)
+    _rigid: Rigids | None = field(init=False)
 
     def __post_init__(self):
         scene = self.scene
@@ -45,7 +44,7 @@ class Frames:
         self.solids = self._run_solids = self._measured_on(scene.grid)
         if self.cells is not None:
             self.solids = self._measured_on(self.grid)
-        self._rigid = self._meshes() if self._wanted("bodies") else []
+        self._rigid = Rigids(scene) if self._wanted("bodies") else None
 
     def _measured_on(self, grid: Grid) -> Solids:
         return Solids(grid, self.scene.items, self.scene.method.weights, self.scene.open_sides)
@@ -54,6 +53,11 @@ class Frames:
         scene = self.scene
         if scene.has_smoke:
             raise ValueError(f"export: cells={self.cells}: the run is of smoke, which has no surface")
+        if not scene.has_particles:
+            raise ValueError(
+                f"export: cells={self.cells}: the run has no particles to make a surface of, but surface="
+                f"{scene.method.surface!r}; expected none, for that of the run"
+            )
         cells, most = self.cells, max(scene.grid.shape) * scene.particles_per_axis
         if cells > most:
             raise ValueError(
@@ -72,7 +76,7 @@ class Frames:
         smoke = self.scene.has_smoke
         there = {
             "surface": not smoke,
-            "particles": len(state.particles.position) > 0 or not smoke,
+            "particles": self.scene.has_particles,
             "bodies": any(isinstance(item, RigidBody | Solid) for item in self.scene.items),
             "smoke": smoke,
             "velocity": True,
@@ -118,16 +122,7 @@ class Frames:
         return frame._replace(particles=Points(position, velocity, radius, None if state.numbered is None else ids))
 
     def _with_bodies(self, frame, state) -> Frame:
-        found = []
-        for name, vertices, faces, item, index in self._rigid:
-            if isinstance(item, RigidBody):
-                body = state.bodies[index]
-                pose = Pose(body.position, body.orientation, body.velocity, body.angular_velocity)
-            else:
-                pose = item.pose(state.time, name)
-            moving = isinstance(item, RigidBody) or item.motion is not None
-            found.append(Rigid(name, vertices, faces, pose, moving))
-        return frame._replace(bodies=tuple(found))
+        return frame._replace(bodies=self._rigid.at(state.time, state.bodies))
 
     def _with_smoke(self, frame, state) -> Frame:
         fields = (Field(values, values != 0) for values in (state.density, state.temperature))
@@ -140,18 +135,3 @@ class Frames:
             active = ndimage.binary_dilation(state.density > 0)
         values = np.where(active[..., None], at_cells(state.velocity), np.float32(0))
         return frame._replace(velocity=Field(values, active))
-
-    def _meshes(self) -> list[tuple]:
-        """Name, mesh and item of each solid, and which of the bodies it is; bodies about their centres of mass."""
-        found, bodies = [], 0
-        for index, item in enumerate(self.scene.items):
-            if isinstance(item, RigidBody):
-                vertices, faces = shape_mesh(item.shape, self.scene.grid)
-                center = self.solids.masses[bodies].center
-                found.append((f"body_{bodies}", vertices - center, faces, item, bodies))
-                bodies += 1
-            elif isinstance(item, Solid):
-                vertices, faces = shape_mesh(item.shape, self.scene.grid)
-                if len(faces):
-                    found.append((f"solid_{index}", vertices, faces, item, None))
-        return found

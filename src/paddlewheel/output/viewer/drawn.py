@@ -4,26 +4,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.grid.cells import at_centres
 from paddlewheel.measure import node_distance
+from paddlewheel.output.export.shape_mesh import with_edges
+from paddlewheel.output.export.surface import into_solids
 from paddlewheel.output.viewer.nets import surface_net
 from paddlewheel.scene import Scene, Solid
-from paddlewheel.solids.mesh import Mesh
-from paddlewheel.solids.shapes import Box, Shape
 
-FINE = 40  # cells along the longest side of a body that is not made of triangles, to draw it
-FACETS = 2000  # triangles of a mesh, below which its edges are drawn sharp
 MOST_POINTS = 60_000  # particles that are shown
 FAINT = 0.02  # part of the densest smoke below which it is not shown
 PUFFS = 40_000  # of smoke, at most
 
 
 class Surface(NamedTuple):
-    """Triangles: vertices (n, 3) float32 [m], faces (m, 3) uint32, and whether their edges are sharp."""
+    """Triangles: vertices (n, 3) float32 [m] and faces (m, 3) uint32."""
 
     vertices: np.ndarray
     faces: np.ndarray
-    sharp: bool = False
 
 
 class Puffs(NamedTuple):
@@ -47,7 +43,7 @@ def liquid(phi: np.ndarray, h: float, solid: np.ndarray | None = None) -> Surfac
     It reaches half a cell into those, or the two would flicker where they touch.
     """
     if solid is not None:
-        phi = np.maximum(phi, -at_centres(solid) - 0.5 * h)
+        phi = into_solids(phi, solid, h)
     phi = np.pad(phi, 1, mode="edge")
     for axis in range(3):  # mirrored, so that it ends halfway between two centres, at the side
         layers = np.moveaxis(phi, axis, 0)
@@ -65,19 +61,10 @@ def walls(solid: np.ndarray, h: float) -> Surface:
     return Surface(*surface_net(solid, 0.0, h))
 
 
-def body(shape: Shape, center, thickness: float | None = None) -> Surface:
-    """A shape as drawn, from a point of it [m]; in 2-D cut to a slab from z = 0 to `thickness` [m]."""
-    if thickness is not None:
-        low, high = shape.bounds()
-        shape = shape & Box((*(low[:2] - 1), 0), (*(high[:2] + 1), thickness))
-    if isinstance(shape, Mesh):
-        vertices, faces = shape.vertices, shape.faces
-        sharp = len(faces) < FACETS
-    elif isinstance(shape, Box):
-        vertices, faces, sharp = *_box(*shape.bounds()), True
-    else:
-        (vertices, faces), sharp = _sampled(shape), False
-    return Surface((vertices - center).astype(np.float32), faces.astype(np.uint32), sharp)
+def body(vertices: np.ndarray, faces: np.ndarray) -> Surface:
+    """A mesh [m] with edges that stay sharp, although the page draws surfaces round: their vertices are split."""
+    mesh = with_edges(vertices, faces)
+    return Surface(np.float32(mesh.vertices), mesh.faces.astype(np.uint32))
 
 
 def particles(position: np.ndarray) -> np.ndarray:
@@ -102,20 +89,3 @@ def edges(size) -> np.ndarray:
     corners = np.array(np.meshgrid(*((0.0, s) for s in size), indexing="ij")).reshape(3, -1).T
     pairs = [(m, n) for m in range(8) for n in range(m) if np.count_nonzero(corners[m] != corners[n]) == 1]
     return corners[np.array(pairs)].astype(np.float32)
-
-
-def _sampled(shape) -> tuple[np.ndarray, np.ndarray]:
-    """The surface of a shape from its distances."""
-    low, high = shape.bounds()
-    h = float((high - low).max()) / FINE
-    counts = np.ceil((high - low) / h).astype(int) + 3
-    axes = [low[d] - h + h * np.arange(counts[d]) for d in range(3)]
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    return surface_net(shape.distance(points.reshape(-1, 3)).reshape(points.shape[:3]), low - h, h)
-
-
-def _box(low, high) -> tuple[np.ndarray, np.ndarray]:
-    """Corners and triangles of a box."""
-    corners = np.array(np.meshgrid(*zip(low, high, strict=True), indexing="ij")).reshape(3, -1).T
-    quads = np.array([(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
-    return corners, np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])

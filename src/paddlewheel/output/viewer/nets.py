@@ -6,51 +6,98 @@ edge that is cut makes a quadrangle of the four cells around it. No tables, and 
 
 import numpy as np
 
+from paddlewheel.kernel import kernel
+
 
 def surface_net(phi: np.ndarray, origin, h: float) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (n, 3) float32 [m] and triangles (m, 3) uint32, which turn their front to where φ > 0.
 
     phi is given at points `h` apart, the first of them at `origin` [m]. The surface is closed if φ > 0 all around.
     """
-    cells = tuple(n - 1 for n in phi.shape)
-    cut = [_edges(phi, axis, cells) for axis in range(3)]
-    around = np.concatenate([c.ravel() for _, corners, _ in cut for c in corners])
-    points = np.concatenate([np.tile(at, (4, 1)) for at, _, _ in cut])
-    there = around >= 0
-    used, index = np.unique(around[there], return_inverse=True)
-    count = np.bincount(index, minlength=len(used))
-    mean = [np.bincount(index, weights=points[there, d], minlength=len(used)) / np.maximum(count, 1) for d in range(3)]
-    vertices = np.stack(mean, axis=1) * h + origin
-
-    quads = np.concatenate([_turned(corners, rising) for _, corners, rising in cut])
-    quads = np.searchsorted(used, quads[(quads >= 0).all(axis=1)])
-    faces = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
-    return vertices.astype(np.float32), faces.astype(np.uint32)
+    phi = np.ascontiguousarray(phi, np.float32)
+    cells = np.full([n - 1 for n in phi.shape], -1, np.int32)
+    vertices, quads = np.empty((_number_cells(cells, phi), 3), np.float32), _count_quads(phi)
+    faces = np.empty((2 * quads, 3), np.uint32)
+    _place_vertices(vertices, cells, phi, np.broadcast_to(np.asarray(origin, np.float64), 3).copy(), float(h))
+    _join(faces, cells, phi)
+    return vertices, faces
 
 
-def _edges(phi, axis, cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The edges along an axis that are cut: where (n, 3) [points], the cells around (4, n), and where φ grows along.
-
-    Cells are counted in order, −1 beyond the lattice; around means by turns from the first axis after it to the second.
-    """
-    low, high = (np.moveaxis(phi, axis, 0)[part] for part in (slice(-1), slice(1, None)))
-    at = np.nonzero((low < 0) != (high < 0))
-    before, after = low[at].astype(float), high[at].astype(float)
-    place = np.empty((len(at[0]), 3), int)
-    place[:, [axis, *(d for d in range(3) if d != axis)]] = np.stack(at, axis=1)
-    points = place.astype(float)
-    points[:, axis] += before / (before - after)
-    b, c = (axis + 1) % 3, (axis + 2) % 3
-    around = []
-    for back_b, back_c in ((1, 1), (0, 1), (0, 0), (1, 0)):
-        cell = place.copy()
-        cell[:, b] -= back_b
-        cell[:, c] -= back_c
-        outside = (cell < 0).any(axis=1) | (cell >= cells).any(axis=1)
-        around.append(np.where(outside, -1, np.ravel_multi_index(tuple(np.maximum(cell, 0).T), cells, mode="clip")))
-    return points, np.stack(around), before < 0
+@kernel(parallel=False)
+def _number_cells(cells, phi):
+    """Count the cells whose corners are not all on one side, and number them in order."""
+    count = 0
+    for i in range(cells.shape[0]):
+        for j in range(cells.shape[1]):
+            for k in range(cells.shape[2]):
+                below = 0
+                for corner in range(8):
+                    below += phi[i + (corner & 1), j + (corner >> 1 & 1), k + (corner >> 2)] < 0
+                if 0 < below < 8:
+                    cells[i, j, k] = count
+                    count += 1
+    return count
 
 
-def _turned(corners, rising) -> np.ndarray:
-    """Quadrangles (n, 4) of cells around edges, which turn their front to where φ > 0."""
-    return np.where(rising[:, None], corners.T, corners.T[:, ::-1])
+@kernel(parallel=False)
+def _place_vertices(vertices, cells, phi, origin, h):
+    """The vertex of each numbered cell: the mean of where the surface cuts its twelve edges [m]."""
+    total = np.empty(3)
+    for i in range(cells.shape[0]):
+        for j in range(cells.shape[1]):
+            for k in range(cells.shape[2]):
+                if cells[i, j, k] < 0:
+                    continue
+                total[:] = 0.0
+                count = 0
+                for axis in range(3):
+                    di, dj, dk = axis == 0, axis == 1, axis == 2
+                    for side in range(4):
+                        b, c = side & 1, side >> 1  # along the axes after this one
+                        ci, cj, ck = dj * c + dk * b, dk * c + di * b, di * c + dj * b
+                        before = np.float64(phi[i + ci, j + cj, k + ck])
+                        after = np.float64(phi[i + ci + di, j + cj + dj, k + ck + dk])
+                        if (before < 0) != (after < 0):
+                            part = before / (before - after)
+                            total[0] += ci + di * part
+                            total[1] += cj + dj * part
+                            total[2] += ck + dk * part
+                            count += 1
+                at = cells[i, j, k]
+                vertices[at, 0] = origin[0] + h * (i + total[0] / count)
+                vertices[at, 1] = origin[1] + h * (j + total[1] / count)
+                vertices[at, 2] = origin[2] + h * (k + total[2] / count)
+
+
+@kernel(parallel=False)
+def _count_quads(phi):
+    """How many edges are cut that have a cell on all four sides."""
+    count = 0
+    for axis in range(3):
+        di, dj, dk = axis == 0, axis == 1, axis == 2
+        for i in range(1 - di, phi.shape[0] - 1):
+            for j in range(1 - dj, phi.shape[1] - 1):
+                for k in range(1 - dk, phi.shape[2] - 1):
+                    count += (phi[i, j, k] < 0) != (phi[i + di, j + dj, k + dk] < 0)
+    return count
+
+
+@kernel(parallel=False)
+def _join(faces, cells, phi):
+    """Two triangles for each edge that is cut, of the cells around it by turns from the first axis after it."""
+    corners, at = np.empty(4, np.uint32), 0
+    for axis in range(3):
+        di, dj, dk = axis == 0, axis == 1, axis == 2
+        for i in range(1 - di, phi.shape[0] - 1):
+            for j in range(1 - dj, phi.shape[1] - 1):
+                for k in range(1 - dk, phi.shape[2] - 1):
+                    below = phi[i, j, k] < 0
+                    if below == (phi[i + di, j + dj, k + dk] < 0):
+                        continue
+                    for n in range(4):
+                        b, c = n == 0 or n == 3, n < 2  # steps back along the axes after this one
+                        turn = n if below else 3 - n
+                        corners[turn] = cells[i - dj * c - dk * b, j - dk * c - di * b, k - di * c - dj * b]
+                    faces[at, 0], faces[at, 1], faces[at, 2] = corners[0], corners[1], corners[2]
+                    faces[at + 1, 0], faces[at + 1, 1], faces[at + 1, 2] = corners[0], corners[2], corners[3]
+                    at += 2

@@ -133,7 +133,7 @@ class Page:
     def _add_shown(self) -> None:
         if self.scene.has_smoke:
             return
-        for label, name in (("Surface", "surface"), ("Particles", "particles")):
+        for label, name in (("Surface", "surface"), ("Particles", "particles"))[: 1 + self.scene.has_particles]:
             box = self.server.gui.add_checkbox(label, getattr(self.stage, name))
 
             def show(event, name=name) -> None:

@@ -4,10 +4,10 @@ import numpy as np
 
 from paddlewheel.friction import Friction
 from paddlewheel.output.camera import ANGLE, Camera
+from paddlewheel.output.export.rigid import Rigids
 from paddlewheel.output.viewer import drawn
 from paddlewheel.output.viewer.session import Snapshot
-from paddlewheel.scene import RigidBody, Scene, Smoke, Solid, labelled
-from paddlewheel.solids.mass import mass_of
+from paddlewheel.scene import Scene, Smoke
 
 WATER, HONEY, STONE, LINE = (38, 132, 205), (201, 138, 27), (205, 199, 190), (120, 132, 148)
 BODIES = ((232, 150, 46), (112, 78, 150), (196, 62, 62), (64, 140, 96), (214, 188, 60), (60, 110, 160))
@@ -30,16 +30,14 @@ class Stage:
         self.surface, self.particles = True, False
         self._nodes = {}
         self._set_up(scene)
-        self.bodies = self._add_bodies(scene)
         self._moving = self._add_moving(scene)
+        self.bodies = [node for shaped, node in self._moving if shaped.body is not None]
 
     def show(self, snapshot: Snapshot) -> None:
         """Send what a snapshot shows."""
         with self._server.atomic():
-            for node, body in zip(self.bodies, snapshot.bodies, strict=True):
-                node.position, node.wxyz = body.position, body.orientation
-            for node, (name, item) in self._moving:
-                pose = item.pose(snapshot.time, name)
+            for shaped, node in self._moving:
+                pose = shaped.at(snapshot.time, snapshot.bodies).pose
                 node.position, node.wxyz = pose.position, pose.orientation
             if snapshot.density is not None:
                 self._show_smoke(snapshot)
@@ -110,27 +108,15 @@ class Stage:
             if len(walls.faces):
                 server.scene.add_mesh_simple("/solids/still", walls.vertices, walls.faces, color=STONE, side="front")
 
-    def _add_bodies(self, scene) -> list:
-        slab = scene.grid.h if scene.grid.is_2d else None
-        nodes = []
-        for n, (_, item) in enumerate(labelled(scene.items, RigidBody)):
-            mesh = drawn.body(item.shape, mass_of(item.shape, slab).center, slab)
-            nodes.append(self._add(f"/bodies/{n}", mesh, BODIES[n % len(BODIES)]))
-        return nodes
-
     def _add_moving(self, scene) -> list:
-        slab = scene.grid.h if scene.grid.is_2d else None
-        found = []
-        for name, item in labelled(scene.items, Solid):
-            if item.motion is not None and np.isfinite(item.shape.bounds()).all():
-                mesh = drawn.body(item.shape, np.zeros(3), slab)
-                found.append((self._add(f"/solids/{len(found)}", mesh, STONE), (name, item)))
-        return found
+        """Bodies and solids that move, each with its node."""
+        return [(shaped, self._add(shaped)) for shaped in Rigids(scene, still=False).shaped]
 
-    def _add(self, name, mesh, colour):
-        return self._server.scene.add_mesh_simple(
-            name, mesh.vertices, mesh.faces, color=colour, flat_shading=mesh.sharp, side="double"
-        )
+    def _add(self, shaped):
+        mesh = drawn.body(shaped.vertices, shaped.faces)
+        name = f"/solids/{shaped.name}" if shaped.body is None else f"/bodies/{shaped.body}"
+        colour = STONE if shaped.body is None else BODIES[shaped.body % len(BODIES)]
+        return self._server.scene.add_mesh_simple(name, mesh.vertices, mesh.faces, color=colour, side="double")
 
 
 def _sky() -> np.ndarray:
