@@ -10,9 +10,9 @@ from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, 
 from paddlewheel.measure.push_out import Pushed, beside, distance_to, push_out
 from paddlewheel.scene import RigidBody, Solid, checked_sides, labelled
 from paddlewheel.solids.mass import Mass, mass_of
-from paddlewheel.solids.pose import Pose, project_on
+from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.rigid import placed
-from paddlewheel.solids.shapes import Moved, Shape
+from paddlewheel.solids.shapes import Box, Moved, Shape
 from paddlewheel.solids.table import tabulated
 from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid, check_memory
 
@@ -162,20 +162,19 @@ class Solids:
             if farthest < PASSED * h:
                 continue
             reach = farthest + BESIDE * h
-            near, drawn = beside(position, shape, reach)
-            distance = shape.shape.distance(drawn)
-            mine = distance < reach
-            turned = project_on(drawn[mine], (to.pose.rotation - shape.pose.rotation).T)
-            way = turned + np.subtract(to.pose.position, shape.pose.position)
-            found.append((near[mine], distance[mine], way))
+            near, drawn, way = beside(position, shape, to, reach)
+            if not isinstance(shape.shape, Box):  # of which that is the box around it
+                mine = shape.shape.distance(drawn) < reach
+                near, drawn, way = near[mine], drawn[mine], way[mine]
+            found.append((near, shape.shape, drawn, way))
         if not found:
             return None
-        near, distance, way = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        if len(found) > 1:
-            order = np.lexsort((distance, near))
-            near, first = np.unique(near[order], return_index=True)
-            way = way[order[first]]
-        return near, way.astype(np.float32)
+        if len(found) == 1:
+            return found[0][0], found[0][-1]
+        near, way = (np.concatenate([part[n] for part in found]) for n in (0, -1))
+        order = np.lexsort((np.concatenate([shape.distance(drawn) for _, shape, drawn, _ in found]), near))
+        near, first = np.unique(near[order], return_index=True)
+        return near, way[order[first]]
 
     def _going(self, time, bodies) -> list[Moved]:
         """The solids that can move, where they are at a time."""
