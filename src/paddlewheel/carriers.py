@@ -159,7 +159,7 @@ class ByParticles:
             shift, solves = self._spread(particles, first, boundary, projection, known)
             there = _sum(velocity, displaced(velocity, shift, grid.h))  # where the shift will take them
         clock.stop("density")
-        particles = to_particles(grid, particles, there, brought.velocity, fluid.scene.method.flip)
+        particles = to_particles(grid, particles, there, brought.velocity, fluid.scene.method.flip, first)
         clock.stop("gather")
         scattered = reseed(grid, particles.position, first, boundary.phi, per_cell=fluid.per_cell, number=step.number)
         if scattered is not None:

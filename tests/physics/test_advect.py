@@ -394,6 +394,9 @@ def test_particles_without_a_place_are_told(value):
     u.x[:] = value
     with pytest.raises(ValueError, match="10 of 10 particles"):
         move(GRID, position, u, no_solids(GRID), 0.1)
+    along = np.array([2, 5]), np.zeros((2, 3))
+    with pytest.raises(ValueError, match="10 of 10 particles"):
+        move(GRID, position, u, no_solids(GRID), 0.1, carried=along)
 
 
 def test_a_field_that_is_not_finite_is_not_hidden():

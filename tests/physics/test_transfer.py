@@ -158,12 +158,15 @@ def test_a_face_that_a_particle_barely_reaches_has_its_velocity():
 # ---- back to particles
 
 
+@pytest.mark.parametrize("in_order", [False, True], ids=["in any order", "in order"])
 @pytest.mark.parametrize("flip", [0.0, 0.5, 1.0])
-def test_blend_of_flip_and_pic(grid, flip):
-    particles = scattered(grid, margin=-0.75)
+def test_blend_of_flip_and_pic(grid, flip, in_order):
+    particles, first = scattered(grid, margin=-0.75), None
+    if in_order:
+        particles, first = sorted_by_cell(grid, particles)
     before = particles.velocity.astype(float)
     new, old = random_faces(grid, 1), random_faces(grid, 2)
-    out = to_particles(grid, particles, new, old, flip)
+    out = to_particles(grid, particles, new, old, flip, first)
     assert np.shares_memory(out.velocity, particles.velocity)
     for a in range(3):
         w = hats(grid, particles.position, a)
@@ -323,7 +326,8 @@ def test_threads_do_not_matter(on_threads, affine):
         velocity, weight = to_faces(grid, out, first)
         dense = density(grid, out.position, first)
         back = to_particles(grid, copied(out), u, old, 0.9)
-        return *out, first, *velocity, *weight, dense, *back
+        faster = to_particles(grid, copied(out), u, old, 0.9, first)
+        return *out, first, *velocity, *weight, dense, *back, *faster
 
     alone, together = (on_threads(n, everything) for n in (1, 2))
     assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
@@ -358,8 +362,10 @@ def everything_on_tiny_grids():
             particles, first = sorted_by_cell(grid, scattered(grid, 40, margin=-0.25, affine=affine))
             velocity, weight = to_faces(grid, particles, first)
             dense = density(grid, particles.position, first)
-            back = to_particles(grid, particles, random_faces(grid, 1), random_faces(grid, 2), 0.9)
-            arrays = [*particles, first, *velocity, *weight, dense, *back]
+            faces = random_faces(grid, 1), random_faces(grid, 2)
+            faster = to_particles(grid, copied(particles), *faces, 0.9, first)
+            back = to_particles(grid, particles, *faces, 0.9)
+            arrays = [*particles, first, *velocity, *weight, dense, *back, *faster]
             results |= {f"{grid.shape} {affine} {n}": array for n, array in enumerate(arrays)}
     return results
 

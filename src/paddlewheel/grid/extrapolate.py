@@ -85,15 +85,11 @@ def _trust_axis(out, known, open, narrow):
 def _beside_trusted(known, open, narrow, i, j, k):
     """Whether any of the six faces of the same axis around one is known and open enough."""
     ni, nj, nk = known.shape
-    for m in (max(i - 1, 0), min(i + 1, ni - 1)):
-        if known[m, j, k] and open[m, j, k] > narrow:
-            return True
-    for m in (max(j - 1, 0), min(j + 1, nj - 1)):
-        if known[i, m, k] and open[i, m, k] > narrow:
-            return True
-    for m in (max(k - 1, 0), min(k + 1, nk - 1)):
-        if known[i, j, m] and open[i, j, m] > narrow:
-            return True
+    for m in range(max(i - 1, 0), min(i + 2, ni)):
+        for n in range(max(j - 1, 0), min(j + 2, nj)):
+            for o in range(max(k - 1, 0), min(k + 2, nk)):
+                if abs(m - i) + abs(n - j) + abs(o - k) == 1 and known[m, n, o] and open[m, n, o] > narrow:
+                    return True
     return False
 
 

@@ -8,6 +8,10 @@ are worked on at once: in turn the first point of each of them, the second,
 and so on, so that one instruction serves many cells. What a cell's points
 leave on the samples around it is summed in a buffer and added to the grid
 once for all of them.
+
+To take from the grid, sorted points are worked on ABREAST at a time, with the
+samples around their cell. The last of them may be of the next cells, which
+then have their turn.
 """
 
 import numpy as np
@@ -15,6 +19,9 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange
 
 LANES = 32
+ABREAST = 8  # points of a cell, about as many as there are
+GROUP = 64  # cells, whose points are brought together by component
+_TAKEN = 6 * ABREAST  # where samples begin, after place and velocity of those abreast
 SLABS = 32  # of about equal numbers of points; those of one colour are two planes apart or more and never meet
 
 # Rows of LANES numbers in the buffer: where in its cell a point is, what it carries (the gradient by component and
@@ -147,6 +154,116 @@ def add_to_cells(total, position, first, lowest, slabs, colour, h):
                     _add_cells(flat, work, cell, lanes, nx, ny, nz)
                     for at in range(_SUMS * LANES, _CELL_ROWS * LANES):
                         work[at] = _ZERO
+
+
+@kernel
+def take_from_faces(values, kept, faces, position, first, lowest, slabs, h):
+    """Give points what `face_value` is where they are, and of the values they had the part to be kept."""
+    ny, nz = faces[2].shape[1], faces[0].shape[2]
+    for n in prange(len(slabs) - 1):
+        slab = np.int64(n)
+        begin, end = slabs[slab] * ny * nz, slabs[slab + 1] * ny * nz
+        longest = 0
+        for cell in range(begin, end, GROUP):
+            longest = max(longest, first[min(cell + GROUP, end)] - first[cell])
+        work, rows = np.empty(_TAKEN + 54, np.float32), np.zeros((6, longest + ABREAST), np.float32)
+        for cell in range(begin, end, GROUP):
+            start, stop = first[cell], first[min(cell + GROUP, end)]
+            _bring_together(rows, position, start, stop)
+            for c in range(cell, min(cell + GROUP, end)):
+                if first[c] < first[c + 1]:
+                    index = _indices(c, ny, nz)
+                    _load_faces(work, _TAKEN, faces[0], 0, index)
+                    _load_faces(work, _TAKEN + 18, faces[1], 1, index)
+                    _load_faces(work, _TAKEN + 36, faces[2], 2, index)
+                    for at in range(first[c] - start, first[c + 1] - start, ABREAST):
+                        _mix_faces(work, rows, at, index, lowest, 1.0 / h)
+            _give(values, kept, rows, start, stop)
+
+
+@kernel(parallel=False)
+def _bring_together(rows, position, start, stop):
+    """Where points from start to stop are, in rows of x, y and z."""
+    x, y, z = rows[0], rows[1], rows[2]
+    for n in range(stop - start):
+        m, p = np.uint64(n), np.uint64(start + n)
+        x[m], y[m], z[m] = position[p, 0], position[p, 1], position[p, 2]
+
+
+@kernel(parallel=False)
+def _load_faces(work, at, u, axis, index):
+    """The samples of one component on the 18 faces about a cell, by x, y and z.
+
+    Of those outside the grid the nearest inside: the field is constant there.
+    """
+    ni, nj, nk = u.shape
+    i, j, k = index[0] - (axis != 0), index[1] - (axis != 1), index[2] - (axis != 2)
+    k0, k1, k2 = np.uint64(max(k, 0)), np.uint64(min(k + 1, nk - 1)), np.uint64(min(k + 2, nk - 1))
+    for m in range(2 + (axis != 0)):
+        plane = np.uint64(min(max(i + m, 0), ni - 1))
+        for n in range(2 + (axis != 1)):
+            row = np.uint64(min(max(j + n, 0), nj - 1))
+            work[np.uint64(at)], work[np.uint64(at + 1)] = u[plane, row, k0], u[plane, row, k1]
+            at += 2
+            if axis != 2:
+                work[np.uint64(at)] = u[plane, row, k2]
+                at += 1
+
+
+@kernel(parallel=False)
+def _mix_faces(work, rows, at, index, lowest, per_cell):
+    """The velocity, in the last three rows, where ABREAST points of a cell are, of the samples about it."""
+    for d in range(3):
+        row, low = rows[d], np.float64(lowest[d] + index[d])
+        for n in range(ABREAST):
+            work[d * ABREAST + n] = min(max(row[np.uint64(at + n)] * per_cell - low, 0.0), 1.0)
+    # none of them is loaded again in the loop, which must not be afraid that it has written over them
+    west, east = _nine(work, _TAKEN, 3, 1), _nine(work, _TAKEN + 9, 3, 1)
+    below, above = _nine(work, _TAKEN + 18, 6, 1), _nine(work, _TAKEN + 21, 6, 1)
+    back, front = _nine(work, _TAKEN + 36, 6, 2), _nine(work, _TAKEN + 37, 6, 2)
+    for n in range(ABREAST):
+        x, y, z = work[n], work[ABREAST + n], work[2 * ABREAST + n]
+        x_hats, y_hats, z_hats = _hats(x), _hats(y), _hats(z)
+        low, high = _mix_nine(west, y_hats, z_hats), _mix_nine(east, y_hats, z_hats)
+        work[3 * ABREAST + n] = low + x * (high - low)
+        low, high = _mix_nine(below, x_hats, z_hats), _mix_nine(above, x_hats, z_hats)
+        work[4 * ABREAST + n] = low + y * (high - low)
+        low, high = _mix_nine(back, x_hats, y_hats), _mix_nine(front, x_hats, y_hats)
+        work[5 * ABREAST + n] = low + z * (high - low)
+    for d in range(3):
+        row = rows[3 + d]
+        for n in range(ABREAST):
+            row[np.uint64(at + n)] = work[(3 + d) * ABREAST + n]
+
+
+@kernel(parallel=False, inline=True)
+def _nine(work, at, b, c):
+    """Nine samples, three times three with steps between."""
+    return (
+        work[at], work[at + c], work[at + 2 * c],
+        work[at + b], work[at + b + c], work[at + b + 2 * c],
+        work[at + 2 * b], work[at + 2 * b + c], work[at + 2 * b + 2 * c],
+    )  # fmt: skip
+
+
+@kernel(parallel=False, inline=True)
+def _mix_nine(s, b, c):
+    """Σ b_m c_n of nine samples."""
+    one = c[0] * s[0] + c[1] * s[1] + c[2] * s[2]
+    two = c[0] * s[3] + c[1] * s[4] + c[2] * s[5]
+    three = c[0] * s[6] + c[1] * s[7] + c[2] * s[8]
+    return b[0] * one + b[1] * two + b[2] * three
+
+
+@kernel(parallel=False)
+def _give(values, kept, rows, start, stop):
+    """Add to the part to be kept of the values of points what the last three rows have."""
+    u, v, w = rows[3], rows[4], rows[5]
+    for n in range(stop - start):
+        m, p = np.uint64(n), np.uint64(start + n)
+        values[p, 0] = kept * values[p, 0] + u[m]
+        values[p, 1] = kept * values[p, 1] + v[m]
+        values[p, 2] = kept * values[p, 2] + w[m]
 
 
 @kernel(parallel=False)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange, threads_worth
+from paddlewheel.measure.drawn import drawn_at, frames_of, in_box
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Moved
 from paddlewheel.types import Grid
@@ -28,27 +29,25 @@ def carried_along(grid: Grid, position: np.ndarray, passing: list[Passing]) -> t
     position (n, 3) float32 is that at the start.
     """
     with threads_worth(len(position)):
-        some = None  # of many solids most are far from any particle: which are near one at all is seen in one go
-        if len(passing) > 1:
-            some = _listed(_in_cells, np.ascontiguousarray(position), _cells(grid, passing), 1 / grid.h)
-            position = position[some]
+        # most are far from any solid: which are near one at all is seen in one go
+        some = _listed(_in_cells, np.ascontiguousarray(position), _cells(grid, passing), 1 / grid.h)
+        position = position[some]
         nearest = np.full(len(position), np.inf)
         way = np.empty((len(position), 3), np.float32)
         for shape, to, reach in passing:
             _take_along(nearest, way, position, shape, to, reach)
         taken = np.flatnonzero(np.isfinite(nearest))
-        return taken if some is None else some[taken], way[taken]
+        return some[taken], way[taken]
 
 
 def _take_along(nearest, way, position, shape, to, reach) -> None:
     """Let a solid take along what is within its reach and not nearer to others: changes both."""
-    rotation, origin = shape.pose.rotation, np.array(shape.pose.position)
-    low, high = shape.shape.bounds()
-    near = _listed(_in_box, position, rotation, origin, low - reach, high + reach)
+    frame = frames_of([shape], reach)[0]
+    near = _listed(_in_box, position, frame)
     drawn = np.empty((len(near), 3))
-    _draw(drawn, near, position, rotation, origin)
+    _draw(drawn, near, position, frame)
     distance = shape.shape.distance(drawn)
-    turn, shift = to.rotation - rotation, np.subtract(to.position, origin)
+    turn, shift = to.rotation - shape.pose.rotation, np.subtract(to.position, shape.pose.position)
     _take(nearest, way, near, drawn, distance, reach, turn, shift)
 
 
@@ -82,34 +81,26 @@ def _in_cells(inside, position, cells, per_h):
 
 
 @kernel
-def _in_box(inside, position, rotation, origin, low, high):
-    """Those in a box as it is drawn."""
+def _in_box(inside, position, frame):
+    """Those in the box of a frame."""
     for block in prange(-(-len(inside) // _BLOCK)):
         start = np.int64(block) * _BLOCK
         for n in range(start, min(start + _BLOCK, len(inside))):
-            x, y, z = _drawn(position, np.uint64(n), rotation, origin)
-            within = (low[0] < x) & (x < high[0]) & (low[1] < y) & (y < high[1])
-            inside[n] = within & (low[2] < z) & (z < high[2])
+            inside[n] = in_box(*_drawn(position, np.uint64(n), frame), frame)
 
 
 @kernel
-def _draw(drawn, near, position, rotation, origin):
+def _draw(drawn, near, position, frame):
     """Some points as seen from a shape."""
     for block in prange(-(-len(near) // _BLOCK)):
         start = np.int64(block) * _BLOCK
         for m in range(start, min(start + _BLOCK, len(near))):
-            drawn[m, 0], drawn[m, 1], drawn[m, 2] = _drawn(position, np.uint64(near[m]), rotation, origin)
+            drawn[m, 0], drawn[m, 1], drawn[m, 2] = _drawn(position, np.uint64(near[m]), frame)
 
 
 @kernel(parallel=False)
-def _drawn(position, n, rotation, origin):
-    """Where a point is as seen from a shape."""
-    x, y, z = position[n, 0] - origin[0], position[n, 1] - origin[1], position[n, 2] - origin[2]
-    return (
-        rotation[0, 0] * x + rotation[1, 0] * y + rotation[2, 0] * z,
-        rotation[0, 1] * x + rotation[1, 1] * y + rotation[2, 1] * z,
-        rotation[0, 2] * x + rotation[1, 2] * y + rotation[2, 2] * z,
-    )
+def _drawn(position, n, frame):
+    return drawn_at(np.float64(position[n, 0]), np.float64(position[n, 1]), np.float64(position[n, 2]), frame)
 
 
 @kernel

@@ -6,6 +6,7 @@ import numpy as np
 
 from paddlewheel.grid.sample import node_value
 from paddlewheel.kernel import kernel, prange, threads_worth
+from paddlewheel.measure.drawn import drawn_at, frames_of, in_box
 from paddlewheel.types import AXES, Boundary, Grid
 
 HAIR = 1e-3  # cells that a particle which was inside a solid is put outside of it
@@ -13,6 +14,7 @@ DEEP = 1e-2  # cells that a particle which is left inside may be deep, before it
 _ROUND = 0.5 * np.sqrt(3.0)  # cells from a point to its nearest node, at most
 _REACH = 0.01  # cells to both sides over which a slope of the distance is taken
 _TURNS = 24  # at most, to push a particle out
+_SLACK = 0.1  # cells around the box about a shape in which a table of its distances may still see a point inside
 _BLOCK = 4096  # particles
 
 
@@ -42,8 +44,10 @@ def push_out(
     if not shapes:
         return Pushed(0, 0)
     near = np.ones(len(position), np.bool_) if among is None else among.copy()
+    plane = 0.5 * grid.h if grid.is_2d else np.nan
+    frames = frames_of(shapes, _SLACK * grid.h)
     with threads_worth(len(position)):
-        _mark_near(near, np.ascontiguousarray(position), boundary.phi, 1 / grid.h)
+        _mark_near(near, np.ascontiguousarray(position), boundary.phi, 1 / grid.h, frames, plane)
     near = np.flatnonzero(near)
     points = position[near].astype(np.float64)
     if grid.is_2d:
@@ -100,11 +104,13 @@ def distance_to(shapes, points, most) -> np.ndarray:
 
 
 @kernel
-def _mark_near(near, position, phi, per_h):
+def _mark_near(near, position, phi, per_h, frames, plane):
     """Of the points near, keep those of the domain that can be inside a solid.
 
     A distance changes by no more than the way gone: neither at the nearest node
     nor between the nodes is φ of such a point more than half a cell's diagonal.
+    And it is inside the box around the solid as that is drawn. In 2-D all are on
+    one plane z, else that is not a number.
     """
     ni, nj, nk = phi.shape
     for block in prange((len(near) + _BLOCK - 1) // _BLOCK):
@@ -116,5 +122,17 @@ def _mark_near(near, position, phi, per_h):
             near[n] = False
             if 0.0 <= x <= ni - 1.0 and 0.0 <= y <= nj - 1.0 and 0.0 <= z <= nk - 1.0:
                 i, j, k = np.uint64(np.int64(x + 0.5)), np.uint64(np.int64(y + 0.5)), np.uint64(np.int64(z + 0.5))
-                if per_h * phi[i, j, k] <= _ROUND:
-                    near[n] = per_h * node_value(phi, x, y, z) <= _ROUND
+                if per_h * phi[i, j, k] <= _ROUND and per_h * node_value(phi, x, y, z) <= _ROUND:
+                    near[n] = _boxed(position[n], frames, plane)
+
+
+@kernel(parallel=False)
+def _boxed(point, frames, plane):
+    """Whether a point is inside the box around any shape."""
+    x, y, z = np.float64(point[0]), np.float64(point[1]), np.float64(point[2])
+    z = z if np.isnan(plane) else plane
+    for m in range(len(frames)):
+        a, b, c = drawn_at(x, y, z, frames[m])
+        if in_box(a, b, c, frames[m]):
+            return True
+    return False

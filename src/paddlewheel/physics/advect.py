@@ -80,17 +80,15 @@ def move(
     counts = np.zeros((-(-len(position) // _CHUNK), 2), np.int64)
     spread = next(n for n in range(int(0.618 * len(counts)), len(counts) + 2) if math.gcd(n, len(counts)) == 1)
     phi = np.require(boundary.phi, np.float32, "CAW")
-    with_solids, still = None, np.zeros(0, np.bool_)
     near = np.empty(len(position), np.bool_) if near is None else near
+    flat, still = _flat(velocity), np.zeros(0 if carried is None else len(position), np.bool_)
     if carried is not None:
-        with_solids, still = position[carried[0]], np.zeros(len(position), np.bool_)
-        still[carried[0]] = True
-    _move(position, near, still, counts, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, spread)
-    if carried is not None and len(with_solids):
-        lost = np.zeros((-(-len(with_solids) // _BLOCK), 2), np.int64)
-        way = np.ascontiguousarray(carried[1], np.float32)
-        _move_along(with_solids, way, lost, _flat(velocity), phi, grid.h, dt / grid.h, low, high)
-        position[carried[0]], near[carried[0]] = with_solids, True
+        index, way = carried[0], np.ascontiguousarray(carried[1], np.float32)
+        still[index] = True
+    _move(position, near, still, counts, flat, phi, grid.h, dt / grid.h, stages, low, high, spread)
+    if carried is not None and len(index):
+        lost = np.zeros((-(-len(index) // _BLOCK), 2), np.int64)
+        _move_along(position, near, index, way, lost, flat, phi, grid.h, dt / grid.h, low, high)
         counts = np.concatenate([counts, lost])
     inside, astray = counts.sum(axis=0).tolist()
     if astray:
@@ -142,51 +140,97 @@ def _limits(grid, open_sides) -> tuple[tuple[float, float, float], tuple[float, 
 
 @kernel
 def _move(position, near, still, counts, flat, phi, h, scale, stages, low, high, spread):
-    """First all particles of a block go the whole way. Those that may have met a solid on it start again, with strides
-    that cannot pass through a wall, until none is left. Those that are to stand still, if any, are moved by others.
+    """The particles of each block move but for those, if any, that are to stand still: others move them.
 
     counts has a row for each chunk of particles; `spread` has no divisor in common with their number.
     """
-    per_h = 1.0 / h
     for turn in prange(len(counts)):
         chunk = np.int64(turn) * spread % len(counts)  # particles beside solids cost more: each thread has its share
         rows, index = np.empty((_ROWS, _BLOCK), np.float32), np.empty((_INDICES, _BLOCK), np.int32)
         path, who, clear = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.bool_)
+        some, chosen, close = np.empty((_BLOCK, 3), np.float32), np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.bool_)
+        work = rows, index, path, who, clear
         end = min((chunk + 1) * _CHUNK, len(position))
         for start in range(chunk * _CHUNK, end, _BLOCK):
-            block, close = position[start : min(start + _BLOCK, end)], near[start : min(start + _BLOCK, end)]
-            for p in range(len(block)):
-                rows[_SCALE, p] = scale
-                for a in range(3):
-                    rows[_START + a, p] = block[p, a] * per_h
-            for p in range(len(block) if len(still) > 0 else 0):
-                rows[_SCALE, p] *= not still[start + p]
-            n, strides = len(block), -1
-            while n > 0:
-                strides += 1
-                _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), stages)
-                if strides == 0:
-                    n, lost = _fly(block, close, clear, rows, index, path, who, phi, h, low, high)
-                else:
-                    n, lost = _march(block, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
-                counts[chunk, int(strides == 0)] += lost
+            stop = min(start + _BLOCK, end)
+            if len(still) == 0:
+                inside, astray = _move_block(
+                    position[start:stop], near[start:stop], work, flat, phi, h, scale, stages, low, high
+                )
+            else:
+                n = _pick(some, chosen, position, still, start, stop)
+                inside, astray = _move_block(some[:n], close[:n], work, flat, phi, h, scale, stages, low, high)
                 for m in range(n):
-                    reach = max(_STRIDE, path[_DISTANCE, m])
-                    path[_SHARE, m] = min(path[_LEFT, m], reach / max(path[_SPEED, m], 1e-9))
-                    rows[_SCALE, m] = scale * path[_SHARE, m]
-                    for a in range(3):
-                        rows[_START + a, m] = path[a, m]
+                    near[chosen[m]] = close[m]
+                _put_back(position, some, chosen, n)
+            counts[chunk, 0] += inside
+            counts[chunk, 1] += astray
+
+
+@kernel(parallel=False)
+def _pick(some, chosen, position, still, start, stop):
+    """The particles from start to stop that are not to stand still, and where they are; how many they are."""
+    n = 0
+    for p in range(start, stop):
+        if not still[p]:
+            chosen[n] = p
+            for a in range(3):
+                some[n, a] = position[p, a]
+            n += 1
+    return n
+
+
+@kernel(parallel=False)
+def _put_back(position, some, chosen, n):
+    for m in range(n):
+        for a in range(3):
+            position[chosen[m], a] = some[m, a]
+
+
+@kernel(parallel=False)
+def _move_block(block, near, work, flat, phi, h, scale, stages, low, high):
+    """First all particles of a block go the whole way. Those that may have met a solid on it start again, with strides
+    that cannot pass through a wall, until none is left. How many end inside, and how many are not finite.
+    """
+    rows, index, path, who, clear = work
+    per_h, inside, astray = 1.0 / h, 0, 0
+    for p in range(len(block)):
+        rows[_SCALE, p] = scale
+        for a in range(3):
+            rows[_START + a, p] = block[p, a] * per_h
+    n, strides = len(block), -1
+    while n > 0:
+        strides += 1
+        _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), stages)
+        if strides == 0:
+            n, lost = _fly(block, near, clear, rows, index, path, who, phi, h, low, high)
+            astray += lost
+        else:
+            n, lost = _march(block, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
+            inside += lost
+        for m in range(n):
+            reach = max(_STRIDE, path[_DISTANCE, m])
+            path[_SHARE, m] = min(path[_LEFT, m], reach / max(path[_SPEED, m], 1e-9))
+            rows[_SCALE, m] = scale * path[_SHARE, m]
+            for a in range(3):
+                rows[_START + a, m] = path[a, m]
+    return inside, astray
 
 
 @kernel
-def _move_along(position, way, counts, flat, phi, h, scale, low, high):
-    """Particles beside solids that go a `way` in the step, in strides, with the flow as it is seen from them."""
+def _move_along(position, near, chosen, way, counts, flat, phi, h, scale, low, high):
+    """The chosen particles, beside solids that go a `way` in the step, in strides, with the flow as it is seen from
+    them."""
     for chunk in prange(len(counts)):
         rows, index = np.empty((_ROWS, _BLOCK), np.float32), np.empty((_INDICES, _BLOCK), np.int32)
-        path, who = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64)
+        path, who, block = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64), np.empty((_BLOCK, 3), np.float32)
         start = np.int64(chunk) * _BLOCK
-        block, along = position[start : start + _BLOCK], way[start : start + _BLOCK]
-        n, strides = _set_out(block, along, path, who, phi, h), 0
+        mine, along = chosen[start : start + _BLOCK], way[start : start + _BLOCK]
+        for m in range(len(mine)):
+            near[mine[m]] = True
+            for a in range(3):
+                block[m, a] = position[mine[m], a]
+        n, strides = _set_out(block[: len(mine)], along, path, who, phi, h), 0
         while n > 0:
             strides += 1
             for m in range(n):
@@ -197,10 +241,12 @@ def _move_along(position, way, counts, flat, phi, h, scale, low, high):
                     rows[_START + a, m] = path[a, m] - along[who[m], a] / h
             _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), 1)
             for m in range(n):
+                counts[chunk, 1] += not rows[_FAR, m] < _FARTHEST
                 for a in range(3):
                     rows[_GONE + a, m] -= path[_SHARE, m] * along[who[m], a] / h
             n, lost = _march(block, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
             counts[chunk, 0] += lost
+        _put_back(position, block, mine, len(mine))
 
 
 @kernel(parallel=False)

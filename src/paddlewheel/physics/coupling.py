@@ -26,6 +26,7 @@ from paddlewheel.types import BodyFaces, Grid
 
 __all__ = ["Coupled", "accelerated", "pressure_rows", "wet", "yielding"]
 
+
 class Coupled(NamedTuple):
     """A rigid body as the pressure sees it.
 

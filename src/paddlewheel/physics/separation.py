@@ -46,9 +46,9 @@ def keep_leaving(
     attached: np.ndarray,
     narrow: float = 0.0,
 ) -> None:
-    """Give closed faces (w ≤ narrow) beside `loose` cells, bool, the continued velocity back, in place, where it leads out of walls.
+    """Give closed faces beside `loose` cells, bool, the continued velocity back, in place, where it leads out of walls.
 
-    velocity is `continued` with its normal component replaced by the solids'.
+    Closed are those with w ≤ narrow. velocity is `continued` with its normal component replaced by the solids'.
     Faces of `attached` cells keep that: the liquid there stays at its wall.
     """
     limit = np.float32(narrow)

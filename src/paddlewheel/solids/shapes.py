@@ -96,9 +96,7 @@ class Box(Shape):
         return np.array(self.low), np.array(self.high)
 
     def _formula(self):
-        return formula.primitive(
-            formula.BOX, 0.5 * np.add(self.low, self.high), 0.5 * np.subtract(self.high, self.low)
-        )
+        return formula.primitive(formula.BOX, 0.5 * np.add(self.low, self.high), 0.5 * np.subtract(self.high, self.low))
 
 
 @dataclass(frozen=True)
