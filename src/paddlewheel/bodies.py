@@ -301,7 +301,7 @@ class Bodies:
 
     def fastest(self, bodies) -> float:
         """A speed [m/s] that no point of any body exceeds; those that have left the domain do not count."""
-        position = np.array([body.position for body in bodies])
+        position = np.array([body.position for body in bodies]).reshape(-1, 3)
         away = np.linalg.norm(position - np.clip(position, 0, self.scene.grid.size), axis=1)
         return float(self._speeds(velocities(bodies))[away <= self._reach].max(initial=0.0))
 
