@@ -176,7 +176,7 @@ class Stepper(Fluid):
         clock.stop("extrapolate")
 
         kept = 0.0 if by_grid else method.flip  # markers have the velocity of the flow
-        particles = to_particles(grid, particles, velocity, old, kept)
+        particles = to_particles(grid, particles, velocity, old, kept, first)
         falling = self._falling(old, velocity, dt)
         del old
         clock.stop("gather")
