@@ -69,7 +69,7 @@ def walls(solid: np.ndarray, h: float, closed: bool = False) -> Surface:
     ends = [(n - 1) * h for n in solid.shape]
     lines = [np.concatenate([[-HAIR * h], np.arange(n) * h, [(n - 1 + HAIR) * h]]) for n in solid.shape]
     vertices, faces = marching_cubes(phi, lines)
-    return Surface(np.float32(np.clip(vertices, 0, ends)), faces.astype(np.uint32))
+    return body(np.clip(vertices, 0, ends), faces)
 
 
 def body(vertices: np.ndarray, faces: np.ndarray) -> Surface:

@@ -61,7 +61,7 @@ class Page:
             for number in range(len(self.stage.bodies)):
                 self._add_hand(number)
         self._open = True
-        self._say = say
+        self.say = say
         self.server.on_client_connect(self._come)
         self.server.on_client_disconnect(self._gone)
         self._thread = threading.Thread(target=self._send, name="page", daemon=True)
@@ -79,13 +79,13 @@ class Page:
 
     def _come(self, client) -> None:
         count = len(self.server.get_clients())
-        self._say("a tab was opened" if count == 1 else f"{count} tabs are open: what is done in one, all show")
+        self.say("a tab was opened" if count == 1 else f"{count} tabs are open: what is done in one, all show")
         self.driver.order(lambda: None)  # sends what is there
 
     def _gone(self, client) -> None:
         count = len(self.server.get_clients())
         left = f"{count} still open" if count else "none is open, and it goes on; Ctrl-C ends it"
-        self._say(f"a tab was closed, {left}")
+        self.say(f"a tab was closed, {left}")
 
     def _send(self) -> None:
         """Send the latest snapshot, over and over; those in between are not missed by anyone."""
