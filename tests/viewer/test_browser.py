@@ -177,7 +177,7 @@ def test_a_timeline_of_a_run(browser, viewer, tmp_path):
     opened(browser, shown)
     assert "token" not in browser.current_url  # it is in a cookie now
     first = picture(browser)
-    playback.order(playback.seek, 7)
+    playback.order(playback.show, 8)
     assert until(lambda: np.abs(picture(browser) - first)[160:].max() > 30)
     picture(browser, "5-timeline")
 

@@ -76,6 +76,15 @@ def test_water_ends_half_a_cell_within_walls():
     assert mesh.bounds[0, 0] == pytest.approx(0.5 - 0.5 * H, abs=1e-5)
 
 
+def test_walls_of_a_plane_are_closed_at_its_sides():
+    """It is looked at from the front, where else nothing would be seen of them."""
+    scene = pw.Scene((1, 0.5, 0.05), (20, 10, 1), items=[pw.Solid(pw.Box((0.5, -1, -1), (2, 0.2, 1)))])
+    mesh = as_mesh(drawn.walls(drawn.static_distance(scene), 0.05, closed=True))
+    np.testing.assert_allclose(mesh.bounds, [[0.5, 0, 0], [1, 0.2, 0.05]], atol=1e-5)
+    assert mesh.volume == pytest.approx(0.5 * 0.2 * 0.05 - 0.5 * 0.05**3, rel=1e-3)  # half a cell is cut off its corner
+    assert mesh.face_normals[:, 2].max() == pytest.approx(1)
+
+
 def test_a_cylinder_is_round_and_has_edges():
     """Each side of an edge has vertices of its own, all others are shared; it is the same surface."""
     shape = pw.Cylinder((0.5, 0.2, 0.5), (0.5, 0.6, 0.5), 0.2)

@@ -270,6 +270,19 @@ def test_a_damaged_frame_is_named_and_the_rest_still_plays(serve, run):
     assert until(lambda: "ball.0003.npz: damaged" in latest(playback).note)
     playback.order(playback.seek, 3)
     assert shows(playback, 4)
+    assert latest(playback).note == ""
+
+
+def test_frames_that_are_missing_are_passed_over(serve, run):
+    """The timeline has numbers of frames: at one that is missing it shows the one before."""
+    run.path(2, "npz").unlink()
+    run.path(3, "npz").unlink()
+    playback = serve(Playback(run, scene()))
+    for number, shown in ((4, 4), (3, 1), (99, 4), (2, 1)):
+        playback.order(playback.show, number)
+        assert shows(playback, shown)
+    playback.order(playback.step)
+    assert shows(playback, 4)
 
 
 def test_an_empty_run_is_refused(tmp_path):

@@ -1,6 +1,7 @@
 """`paddlewheel view`: what it says, tabs that come and go, and every mistake as one line."""
 
 import importlib.util
+import math
 import os
 import re
 import signal
@@ -15,7 +16,8 @@ import paddlewheel as pw
 from paddlewheel import cli, gallery
 from paddlewheel.commands import view
 from paddlewheel.output.cache import Cache
-from paddlewheel.output.viewer.session import Session
+from paddlewheel.output.viewer.page import Page
+from paddlewheel.output.viewer.session import Driver, Session
 from waiting import until
 
 N = 12
@@ -130,6 +132,44 @@ def test_every_kind_of_scene_is_shown(viewer, name, options, nodes):
     with tab(shown):
         for node in nodes:
             assert until(lambda node=node: shown.page.server.scene.get_handle_by_name(node) is not None, 20), node
+
+
+class Unmoved(Session):
+    """A session that has no simulation, to look at the page alone."""
+
+    def __init__(self, scene):
+        Driver.__init__(self, scene.fps)
+
+
+def handles(scene):
+    """The controls of the page of a scene, by their labels."""
+    page = Page(Unmoved(scene), scene, "Paddlewheel")
+    try:
+        return {handle.label: handle for handle in page.server.gui._gui_input_handle_from_uuid.values()}
+    finally:
+        page.close()
+
+
+@needs_viser
+@pytest.mark.parametrize("name", gallery.SCENES)
+def test_every_scene_of_the_gallery_has_a_page(name):
+    scene = gallery.SCENES[name].scene()
+    found = handles(scene)
+    assert found["Gravity [m/s²]"].value == pytest.approx(math.hypot(*scene.gravity))
+    assert ("Particles" in found) == (scene.has_particles and not scene.has_smoke)
+    assert ("Weights" in found) == (scene.method.advection != "explicit")
+
+
+@needs_viser
+@pytest.mark.parametrize("density", [0.02, 20_000.0])
+@pytest.mark.parametrize("viscosity", [0.0, 1e6])
+def test_controls_reach_what_a_scene_has(density, viscosity):
+    """However light a body, and however thick its liquid is."""
+    ball = pw.RigidBody(pw.Sphere((0.5, 0.6, 0.5), 0.15), density)
+    scene = pw.Scene((1, 1, 1), N, items=[pw.Liquid(pw.Box((0, 0, 0), (1, 0.4, 1)), viscosity=viscosity), ball])
+    found = handles(scene)
+    assert found["Density [kg/m³]"].value == density
+    assert found["Viscosity, 10ˣ Pa s"].value == (6.0 if viscosity else -3.0)
 
 
 @needs_viser

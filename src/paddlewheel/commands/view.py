@@ -29,6 +29,7 @@ def view(options) -> int:
                 webbrowser.open(gate.url)
             driver.serve()
         except KeyboardInterrupt:
+            page.say = lambda line: None  # of tabs that are cut off now
             complain("interrupted")
             return INTERRUPTED
         finally:

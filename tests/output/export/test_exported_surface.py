@@ -193,6 +193,25 @@ def test_solids_that_move_are_told_from_those_that_do_not():
     assert np.allclose(body.placed().vertices.mean(axis=0), (0.5, 0.6, 0.5), atol=1e-3)
 
 
+@pytest.mark.parametrize("cells", [(20, 20, 20), (20, 20, 1)])
+def test_a_tank_that_turns_fills_the_domain_at_first(cells):
+    """It is drawn about an axis in the middle, and has no end there; later it turns with its motion."""
+    h = 1 / cells[0]
+
+    def turning(t):
+        return Pose((0.5, 0.5, 0.0), (np.cos(np.pi / 8 + t / 2), 0, 0, np.sin(np.pi / 8 + t / 2)))
+
+    tank = Solid(~Box((-0.3, -0.3, -1), (0.3, 0.3, 2)), motion=turning)
+    scene = Scene(tuple(n * h for n in cells), cells, items=[tank])
+    (first,), (later,) = (Rigids(scene).at(t, ()) for t in (0.0, np.pi / 4))
+    mesh = as_trimesh(first.placed())
+    assert mesh.is_watertight
+    assert np.allclose(mesh.bounds, [(0, 0, 0), scene.size], atol=0.02)
+    assert mesh.volume == pytest.approx((1 - 0.6**2) * scene.size[2], rel=0.02)
+    points = later.placed().vertices[:, :2] - 0.5
+    assert np.abs(points).max() == pytest.approx(0.5**0.5, abs=0.03)  # the corners, by an eighth of a turn
+
+
 @pytest.mark.parametrize("surface", ["surface-markers", "height-field"])
 def test_where_only_the_surface_is_tracked_there_are_no_particles(surface):
     """Nor a surface on another grid, which would be made of them, and empty."""

@@ -10,7 +10,8 @@ from paddlewheel.output.export.things import Rigid
 from paddlewheel.scene import RigidBody, Scene, Solid
 from paddlewheel.solids.mass import mass_of
 from paddlewheel.solids.pose import Pose
-from paddlewheel.types import Body
+from paddlewheel.solids.shapes import Box, Shape
+from paddlewheel.types import Body, Grid
 
 
 class Shaped(NamedTuple):
@@ -35,6 +36,18 @@ class Shaped(NamedTuple):
         return Rigid(self.name, self.vertices, self.faces, pose, self.moves)
 
 
+def _ended(item: Solid, grid: Grid) -> Shape:
+    """The shape of a solid; if it moves and has no end, what of it is in the domain at time 0, in its own place."""
+    if item.motion is None or np.isfinite(item.shape.bounds()).all():
+        return item.shape
+    pose = item.pose(0.0, "solid")
+    (x, y, z), beyond = grid.size, grid.h if grid.is_2d else 0.0  # a plane is cut at half its thickness
+    w, *axis = pose.orientation
+    back = pose.to_body(np.zeros((1, 3)))[0]
+    domain = Box((0, 0, -beyond), (x, y, z + beyond))
+    return item.shape & domain.moved(translate=back, rotate=(w, *np.negative(axis)))
+
+
 class Rigids:
     """Rigid bodies, called body_0 … in their order, and other solids, solid_N after their place among the items.
 
@@ -51,7 +64,7 @@ class Rigids:
                 self.shaped.append(Shaped(f"body_{bodies}", vertices, faces, item, bodies))
                 bodies += 1
             elif isinstance(item, Solid) and (still or item.motion is not None):
-                vertices, faces = shape_mesh(item.shape, scene.grid)
+                vertices, faces = shape_mesh(_ended(item, scene.grid), scene.grid)
                 if len(faces):
                     self.shaped.append(Shaped(f"solid_{index}", vertices, faces, item, None))
 

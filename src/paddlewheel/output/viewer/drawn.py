@@ -6,11 +6,12 @@ import numpy as np
 
 from paddlewheel.measure import node_distance
 from paddlewheel.output.export.shape_mesh import with_edges
-from paddlewheel.output.export.surface import into_solids
+from paddlewheel.output.export.surface import into_solids, marching_cubes
 from paddlewheel.output.viewer.nets import surface_net
 from paddlewheel.scene import Scene, Solid
 
 MOST_POINTS = 60_000  # particles that are shown
+HAIR = 1e-3  # cells
 FAINT = 0.02  # part of the densest smoke below which it is not shown
 PUFFS = 40_000  # of smoke, at most
 
@@ -56,9 +57,19 @@ def liquid(phi: np.ndarray, h: float, solid: np.ndarray | None = None) -> Surfac
     return Surface(vertices, faces)
 
 
-def walls(solid: np.ndarray, h: float) -> Surface:
-    """The solids that do not move, by their φ [m] at nodes. They are open where they leave the domain."""
-    return Surface(*surface_net(solid, 0.0, h))
+def walls(solid: np.ndarray, h: float, closed: bool = False) -> Surface:
+    """The solids that do not move, by their φ [m] at nodes. They end where they leave the domain.
+
+    There they are open, so that one can look into a tank, or closed: a plane is looked at from that side.
+    """
+    if not closed:
+        return Surface(*surface_net(solid, 0.0, h))
+    phi = np.abs(np.pad(solid, 1, mode="edge")) + h  # a hair's breadth beyond the sides, which so have sharp edges
+    phi[1:-1, 1:-1, 1:-1] = solid
+    ends = [(n - 1) * h for n in solid.shape]
+    lines = [np.concatenate([[-HAIR * h], np.arange(n) * h, [(n - 1 + HAIR) * h]]) for n in solid.shape]
+    vertices, faces = marching_cubes(phi, lines)
+    return body(np.clip(vertices, 0, ends), faces)
 
 
 def body(vertices: np.ndarray, faces: np.ndarray) -> Surface:

@@ -11,6 +11,7 @@ import numpy as np
 
 from paddlewheel.friction import Friction
 from paddlewheel.grid.fractions import WEIGHTS
+from paddlewheel.method import EXPLICIT
 from paddlewheel.output.picture import MissingExtraError
 from paddlewheel.output.viewer import changes, figures
 from paddlewheel.output.viewer.playback import Playback
@@ -22,7 +23,7 @@ from paddlewheel.solids.pose import Pose
 QUIET = 0.2  # s between changes of the figures: faster ones cannot be read
 STRONGEST = 20.0  # m/s² of gravity
 THINNEST, THICKEST = -3.0, 4.0  # powers of ten of viscosity [Pa s]; the first stands for none
-DENSEST = 5.0  # times the fluid's density
+LIGHTEST, DENSEST = 0.01, 5.0  # times the fluid's density
 
 
 def require():
@@ -60,7 +61,7 @@ class Page:
             for number in range(len(self.stage.bodies)):
                 self._add_hand(number)
         self._open = True
-        self._say = say
+        self.say = say
         self.server.on_client_connect(self._come)
         self.server.on_client_disconnect(self._gone)
         self._thread = threading.Thread(target=self._send, name="page", daemon=True)
@@ -78,13 +79,13 @@ class Page:
 
     def _come(self, client) -> None:
         count = len(self.server.get_clients())
-        self._say("a tab was opened" if count == 1 else f"{count} tabs are open: what is done in one, all show")
+        self.say("a tab was opened" if count == 1 else f"{count} tabs are open: what is done in one, all show")
         self.driver.order(lambda: None)  # sends what is there
 
     def _gone(self, client) -> None:
         count = len(self.server.get_clients())
         left = f"{count} still open" if count else "none is open, and it goes on; Ctrl-C ends it"
-        self._say(f"a tab was closed, {left}")
+        self.say(f"a tab was closed, {left}")
 
     def _send(self) -> None:
         """Send the latest snapshot, over and over; those in between are not missed by anyone."""
@@ -106,8 +107,8 @@ class Page:
             self._figures.content = text
         self._play.visible, self._pause.visible = not snapshot.playing, snapshot.playing
         if isinstance(self.driver, Playback):
-            self._line.max = max(len(self.driver.frames) - 1, 1)
-            self._line.value = self.driver.at
+            self._line.max = max(self.driver.frames[-1], self._line.min + 1)
+            self._line.value = snapshot.number
 
     def _add_transport(self) -> None:
         gui, driver = self.server.gui, self.driver
@@ -119,8 +120,8 @@ class Page:
             button.on_click(lambda _, order=order: driver.order(order))
         reset.on_click(lambda _: driver.order(driver.reset))
         if isinstance(driver, Playback):
-            last = max(len(driver.frames) - 1, 1)
-            self._line = gui.add_slider("Frame", min=0, max=last, step=1, initial_value=0)
+            first, last = driver.frames[0], driver.frames[-1]
+            self._line = gui.add_slider("Frame", min=first, max=max(last, first + 1), step=1, initial_value=first)
             self._line.on_update(self._sought)
         hurry = gui.add_checkbox("As fast as it goes", driver.hurry, hint="else at most as fast as in reality")
         hurry.on_update(lambda event: setattr(driver, "hurry", event.target.value))
@@ -128,7 +129,7 @@ class Page:
     def _sought(self, event) -> None:
         if event.client is not None:  # by a hand, and not by the frames that go by
             self.driver.order(self.driver.pause)
-            self.driver.order(self.driver.seek, event.target.value)
+            self.driver.order(self.driver.show, event.target.value)
 
     def _add_shown(self) -> None:
         if self.scene.has_smoke:
@@ -152,14 +153,15 @@ class Page:
             gravity.on_update(self._changing(lambda now, value: changes.with_gravity(now, value, scene)))
             if not scene.has_smoke:
                 self._add_liquid()
-            weights = gui.add_dropdown("Weights", tuple(WEIGHTS), initial_value=scene.method.weights)
-            weights.on_update(self._changing(lambda now, value: changes.with_method(now, weights=value)))
+            if scene.method.advection != EXPLICIT:  # which has weights and walls of its own
+                self._add_walls()
         bodies = labelled(scene.items, RigidBody)
         if not bodies:
             return
         with gui.add_folder("Body"):
             self._which = gui.add_markdown(_hint(0))
-            least, most = 0.01 * scene.density, max(DENSEST * scene.density, *(body.density for _, body in bodies))
+            given = [body.density for _, body in bodies]
+            least, most = min(LIGHTEST * scene.density, *given), max(DENSEST * scene.density, *given)
             self._density = gui.add_slider(
                 "Density [kg/m³]", min=least, max=most, step=least, initial_value=bodies[0][1].density
             )
@@ -174,14 +176,20 @@ class Page:
         gui, scene, friction = self.server.gui, self.scene, Friction(self.scene)
         if not friction.varies:
             first = scene_viscosity(scene)
+            power = round(math.log10(first), 1) if first > 10**THINNEST else THINNEST
             slider = gui.add_slider(
-                "Viscosity, 10ˣ Pa s", min=THINNEST, max=THICKEST, step=0.1,
-                initial_value=round(math.log10(first), 1) if first > 10**THINNEST else THINNEST,
+                "Viscosity, 10ˣ Pa s", min=THINNEST, max=max(THICKEST, power), step=0.1, initial_value=power,
                 hint="water is 10⁻³, which is shown as none; honey is 10¹",
             )  # fmt: skip
             slider.on_update(self._changing(lambda now, x: changes.with_viscosity(now, 10**x if x > THINNEST else 0.0)))
-        leaves = gui.add_checkbox("Liquid may leave walls", scene.method.wall_separation)
-        leaves.on_update(self._changing(lambda now, value: changes.with_method(now, wall_separation=value)))
+
+    def _add_walls(self) -> None:
+        gui, method = self.server.gui, self.scene.method
+        if not self.scene.has_smoke:
+            leaves = gui.add_checkbox("Liquid may leave walls", method.wall_separation)
+            leaves.on_update(self._changing(lambda now, value: changes.with_method(now, wall_separation=value)))
+        weights = gui.add_dropdown("Weights", tuple(WEIGHTS), initial_value=method.weights)
+        weights.on_update(self._changing(lambda now, value: changes.with_method(now, weights=value)))
 
     def _changing(self, make):
         """What a control does: order another scene, made of the one there is then and the control's value."""

@@ -1,6 +1,7 @@
 """The frames of a run, one after the other."""
 
 import time
+from bisect import bisect_right
 
 from paddlewheel.output.cache import Cache
 from paddlewheel.output.viewer.session import Driver, Snapshot
@@ -35,8 +36,12 @@ class Playback(Driver):
 
     def seek(self, index: int) -> None:
         """Show a frame, by its index among those there are."""
-        self.at = min(max(int(index), 0), len(self.frames) - 1)
+        self.at, self._note = min(max(int(index), 0), len(self.frames) - 1), ""
         self._load()
+
+    def show(self, number: int) -> None:
+        """Show a frame by its number, or if it is missing, the one before it that is there."""
+        self.seek(bisect_right(self.frames, number) - 1)
 
     def reset(self) -> None:
         """The first frame."""

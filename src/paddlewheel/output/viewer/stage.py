@@ -104,7 +104,7 @@ class Stage:
             side="double", cast_shadow=False,
         )  # fmt: skip
         if self._solid is not None:
-            walls = drawn.walls(self._solid, self._h)
+            walls = drawn.walls(self._solid, self._h, closed=scene.grid.is_2d)
             if len(walls.faces):
                 server.scene.add_mesh_simple("/solids/still", walls.vertices, walls.faces, color=STONE, side="front")
 
