@@ -87,9 +87,11 @@ def test_a_stack_of_very_unlike_masses_stands(densities):
     assert world.deepest() > -1e-4
 
 
-def test_a_large_box_stands_on_a_small_one():
-    """Ten times its size, a thousand times its weight."""
-    world = World([Box((-0.02, 0, -0.02), (0.02, 0.04, 0.02)), Box((-0.2, 0.04, -0.2), (0.2, 0.44, 0.2))], [FLOOR])
+@pytest.mark.parametrize("aside", [0.0, 1e-9])
+def test_a_large_box_stands_on_a_small_one(aside):
+    """Ten times its size, a thousand times its weight, in the middle or not quite."""
+    small, large = Box((-0.02, 0, -0.02), (0.02, 0.04, 0.02)), Box((-0.2 + aside, 0.04, -0.2), (0.2 + aside, 0.44, 0.2))
+    world = World([small, large], [FLOOR])
     world.run(1.0, 1 / 48)
     assert max(np.abs(b.position - m.center).max() for b, m in zip(world.bodies, world.masses, strict=True)) < 1e-3
 

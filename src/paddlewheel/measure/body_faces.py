@@ -6,7 +6,7 @@ import numpy as np
 
 from paddlewheel.grid.fractions import SMALLEST, refined_fractions
 from paddlewheel.kernel import kernel, prange, threads_worth
-from paddlewheel.measure.lattice import at_half_nodes, box_around, faces_of, hull, to_faces, unite
+from paddlewheel.measure.lattice import at_half_nodes, box_around, faces_of, hull, unite
 from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid
 
 NOWHERE = BodyFaces((0, 0, 0), *(Faces(*(np.zeros((0, 0, 0), t),) * 3) for t in "f?"))  # of a body that is not there
@@ -97,10 +97,11 @@ def _body_faces(grid, phi, box, filled, within, open_sides) -> BodyFaces:
     """What a body fills of the faces in its box, and those it is nearest to."""
     if filled is None:
         return NOWHERE
-    near = Faces(*(to_faces(within, a) <= to_faces(phi[box], a) for a in range(3)))
+    near, origin = Faces(*(np.empty(f.shape, np.bool_) for f in filled)), tuple(s.start for s in box)
+    _mark_near(near, within, phi, origin)
     for a in range(3):
         _leave_sides(grid, near[a], box, a, open_sides)
-    return BodyFaces(tuple(s.start for s in box), filled, near)
+    return BodyFaces(origin, filled, near)
 
 
 def _with_gaps(grid, boundary, boxes) -> np.ndarray:
@@ -121,11 +122,33 @@ def _with_gaps(grid, boundary, boxes) -> np.ndarray:
 
 def _leave_sides(grid, near, box, axis, open_sides) -> None:
     """A wall of the domain is nobody's."""
-    view = np.moveaxis(near, axis, 0)
+    before = (slice(None),) * axis
     if box[axis].start == 0 and f"-{AXES[axis]}" not in open_sides:
-        view[0] = False
+        near[(*before, 0)] = False
     if box[axis].stop == grid.node_shape[axis] and f"+{AXES[axis]}" not in open_sides:
-        view[-1] = False
+        near[(*before, -1)] = False
+
+
+@kernel(parallel=False)
+def _mark_near(near, within, phi, origin):
+    """The faces that are no farther from a body, by its distance at the nodes of its box, than from any solid."""
+    for a in range(3):
+        for i in range(near[a].shape[0]):
+            for j in range(near[a].shape[1]):
+                for k in range(near[a].shape[2]):
+                    own = _at_face(within, a, i, j, k)
+                    near[a][i, j, k] = own <= _at_face(phi, a, i + origin[0], j + origin[1], k + origin[2])
+
+
+@kernel(parallel=False)
+def _at_face(phi, a, i, j, k):
+    """Mean over the four nodes of a face normal to an axis."""
+    b, c = (1 if a == 0 else 0), (1 if a == 2 else 2)
+    b0, b1, c1, c2 = int(b == 0), int(b == 1), int(c == 1), int(c == 2)
+    half = np.float32(0.5)
+    low = half * (phi[i, j, k] + phi[i + b0, j + b1, k])
+    high = half * (phi[i, j + c1, k + c2] + phi[i + b0, j + b1 + c1, k + c2])
+    return half * (low + high)
 
 
 @kernel

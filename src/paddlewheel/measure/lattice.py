@@ -1,5 +1,7 @@
 """Signed distances of shapes at the points of a grid: its nodes, its centres, or points half a cell apart."""
 
+import math
+
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange, threads_worth
@@ -30,9 +32,11 @@ def union(grid, axes, shapes) -> np.ndarray:
     """
     counts = tuple(len(axis) for axis in axes)
     axes = [*axes[:2], axes[2][:1]] if grid.is_2d else axes
-    phi = np.full([len(axis) for axis in axes], 2 * np.linalg.norm(grid.size))
-    for shape in shapes:
+    farthest = 2 * math.hypot(*grid.size)
+    phi = np.full([len(axis) for axis in axes], farthest) if not shapes else sample(shapes[0], axes)
+    for shape in shapes[1:]:
         np.minimum(phi, sample(shape, axes), out=phi)
+    np.minimum(phi, farthest, out=phi)
     phi[np.abs(phi) < ON_SURFACE * grid.h] = 0  # else rounding decides how open a face is that lies in a wall
     return np.ascontiguousarray(np.broadcast_to(phi, counts), np.float32)
 
@@ -54,23 +58,27 @@ def unite(phi, grid, shape, box, within) -> None:
 
     Beyond the box the distance to the shape's bounds is a bound from below, and enough: the surface is far.
     """
-    low, high = shape.bounds()
-    axes = zip(node_axes(grid), low, high, strict=True)
-    gaps = [np.maximum(np.maximum(start - x, x - end), 0).astype(np.float32) ** 2 for x, start, end in axes]
     inside = None if within is None else np.minimum(phi[box], within)
     with threads_worth(phi.size):
-        _come_near(phi, *gaps)
+        _come_near(phi, *shape.bounds(), *node_axes(grid))
     if within is not None:
         phi[box] = inside
 
 
 @kernel
-def _come_near(phi, x, y, z):
-    """φ is no more than √(x + y + z), with one value for each index along each axis."""
+def _come_near(phi, low, high, x, y, z):
+    """φ is no more than the distance to a box, at all points (x[i], y[j], z[k])."""
+    ny, nz = phi.shape[1], phi.shape[2]
+    square_y, square_z = np.empty(ny, np.float32), np.empty(nz, np.float32)
+    for j in range(ny):
+        square_y[j] = np.float32(max(low[1] - y[j], y[j] - high[1], 0.0)) ** 2
+    for k in range(nz):
+        square_z[k] = np.float32(max(low[2] - z[k], z[k] - high[2], 0.0)) ** 2
     for i in prange(phi.shape[0]):
-        for j in range(phi.shape[1]):
-            for k in range(phi.shape[2]):
-                phi[i, j, k] = min(phi[i, j, k], np.sqrt(x[i] + (y[j] + z[k])))
+        square_x = np.float32(max(low[0] - x[i], x[i] - high[0], 0.0)) ** 2
+        for j in range(ny):
+            for k in range(nz):
+                phi[i, j, k] = min(phi[i, j, k], np.sqrt(square_x + (square_y[j] + square_z[k])))
 
 
 def _is_empty(box) -> bool:
@@ -80,10 +88,11 @@ def _is_empty(box) -> bool:
 
 def box_around(grid, bounds) -> tuple[slice, slice, slice]:
     """The nodes within MARGIN cells of a bounding box, as slices; in 2-D both layers."""
-    low, high = (np.clip(np.nan_to_num(corner / grid.h), -1e9, 1e9) for corner in bounds)
-    starts = np.floor(low).astype(int) - MARGIN
-    stops = np.ceil(high).astype(int) + MARGIN + 1
-    box = [slice(*np.clip((s, e), 0, n).tolist()) for s, e, n in zip(starts, stops, grid.node_shape, strict=True)]
+    box = []
+    for low, high, n in zip(*(corner.tolist() for corner in bounds), grid.node_shape, strict=True):
+        first, last = (min(max(x / grid.h, -1e9), 1e9) for x in (low, high))
+        ends = math.floor(first) - MARGIN, math.ceil(last) + MARGIN + 1
+        box.append(slice(*(min(max(end, 0), n) for end in ends)))
     return (*box[:2], slice(0, 2)) if grid.is_2d else tuple(box)
 
 

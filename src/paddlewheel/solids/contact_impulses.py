@@ -7,7 +7,9 @@ import numpy as np
 from paddlewheel.kernel import kernel
 
 SWEEPS = 300  # at most, of some 10 to 100
-VISITS = 60_000  # of contacts, below which sweeps go on: few contacts of very unlike masses may take thousands, quickly
+# Of contacts, below which sweeps go on: few contacts of very unlike masses may take thousands, quickly. With 60 000 a
+# box of a thousand times the weight of what it stands on wandered by a centimetre in a second.
+VISITS = 400_000
 _LEAST = 8  # sweeps: one alone changes little after the impulses of the last step, and a stack would creep
 
 

@@ -22,8 +22,7 @@ def stencil(packed: Packed) -> Callable[[np.ndarray, np.ndarray], float]:
     partial = np.empty(len(packed.layout.blocks) - 1)
 
     def apply(q, x):
-        _apply(q, partial, x, packed.lower, packed.diagonal, *packed.layout.where)
-        return partial.sum()
+        return _applied(q, partial, x, packed.lower, packed.diagonal, *packed.layout.where)
 
     return apply
 
@@ -105,22 +104,56 @@ class Descent:
         """
         where = self._where
         precondition(self._z, self._r32)
-        _dot(self._partial, self.r, self._z, *where)
-        rho, old = self._partial.sum(), self._rho
+        rho = _new_direction(self._d, self._partial, self.r, self._z, self._rho, *where)
         if not rho > 0.0:
             return False
-        _direction(self._d, self._z, rho / old if old else 0.0, *where)
         curvature = apply(self.q, self._d)
         if not curvature > 0.0:
             return False
         self.alpha = rho / curvature
-        _advance(self.x, self.r, self._r32, self._partial, self._d, self.q, self.alpha, *where)
-        self._rho, self.left = rho, self._partial.max()
+        self.left = _advanced(self.x, self.r, self._r32, self._partial, self._d, self.q, self.alpha, *where)
+        self._rho = rho
         return True
 
     def _set_residual(self) -> None:
         _residual(self.r, self._r32, self._partial, self._rhs, self.q, *self._where)
         self._rho, self.left = 0.0, self._partial.max()
+
+
+@kernel(parallel=False)
+def _applied(q, partial, x, lower, diagonal, rows, blocks, starts):
+    """q = A x, and x · A x."""
+    _apply(q, partial, x, lower, diagonal, rows, blocks, starts)
+    return partial.sum()
+
+
+@kernel(parallel=False)
+def _new_direction(d, partial, r, z, old, rows, blocks):
+    """r · z, and if that is positive  d = z + (r · z / old) d, where old is that of the last direction, if any."""
+    _dot(partial, r, z, rows, blocks)
+    rho = partial.sum()
+    if rho > 0.0:
+        _direction(d, z, rho / old if old > 0.0 else 0.0, rows, blocks)
+    return rho
+
+
+@kernel(parallel=False)
+def _advanced(x, r, r32, partial, d, q, alpha, rows, blocks):
+    """What _advance does, and the largest |r|, not a number if any is none."""
+    _advance(x, r, r32, partial, d, q, alpha, rows, blocks)
+    return _largest(partial)
+
+
+@kernel(parallel=False)
+def _largest(partial):
+    """The maximum, not a number if any is none."""
+    largest = 0.0
+    for n in range(len(partial)):
+        if not partial[n] <= largest:
+            largest = partial[n]
+            if np.isnan(largest):
+                break
+    return largest
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Solve a system by the name of the solver."""
 
 import time
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +67,7 @@ class Prepared:
         self._precondition = self._coupled_precondition = precondition
         self.reply = None
         if terms is not None:
-            seen = response(precondition, rows) if self._solver == "multigrid" else None
+            seen = partial(response, precondition, rows) if self._solver == "multigrid" else None
             self._coupled_precondition = terms.corrected(precondition, seen)
             self.reply = terms.reply
 

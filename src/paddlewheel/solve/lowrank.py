@@ -6,7 +6,8 @@ sum by Woodbury's identity,
 
     B − B Rᵀ (1 + R B Rᵀ)⁻¹ R B
 
-so the iterations do not notice the terms, however strong they are.
+so the iterations do not notice the terms, however strong they are. That takes
+B twice. Of very few rows the columns of B Rᵀ are kept, and it takes it once.
 
 A constant over a closed region is in the null space of A, but not of the sum
 if it pushes on a term: a piston between two tanks. B knows nothing of these
@@ -15,7 +16,9 @@ constants, so they are solved for on their own (deflation): with E the regions,
     Q = E (Eᵀ Rᵀ R E)⁺ Eᵀ ,      Q + (1 − Q RᵀR) B' (1 − RᵀR Q)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -25,6 +28,8 @@ from paddlewheel.solve.system import Rows
 
 Apply = Callable[[np.ndarray, np.ndarray], float]  # (q, x): q = A x, and x · A x
 Precondition = Callable[[np.ndarray, np.ndarray], None]  # (z, r): z = B r
+
+KEPT = 3  # rows at most whose columns of B Rᵀ are kept: those of one body in a plane
 
 _NOTHING = 1e-9  # of what a constant pushes with on one side of a term: the rest is rounding
 
@@ -95,29 +100,45 @@ class LowRank:
 
         return both
 
-    def corrected(self, precondition: Precondition, seen: np.ndarray | None = None) -> Precondition:
-        """The preconditioner of A + RᵀR from that of A, B; `seen` is R B Rᵀ, found row by row if it is not known."""
-        seen = self._seen_through(precondition) if seen is None else seen
-        self.reply = np.linalg.inv(np.eye(self._rows.count) + seen)
+    def corrected(self, precondition: Precondition, seen: Callable[[], np.ndarray] | None = None) -> Precondition:
+        """The preconditioner of A + RᵀR from that of A, B; seen() is R B Rᵀ, found row by row if it is not given."""
+        live = np.flatnonzero(self._live())
+        kept = np.stack(list(self._columns(precondition, live))) if 0 < len(live) <= KEPT else None
+        if kept is not None or seen is None:
+            seen = partial(self._seen_through, live, self._columns(precondition, live) if kept is None else kept)
+        self.reply = np.linalg.inv(np.eye(self._rows.count) + seen())
         rest = self._layout.zeros(np.float32)
 
         def woodbury(z, r):
             precondition(z, r)
-            np.copyto(rest, r)
-            add_transposed(rest, self._rows, -_product(self.reply, times(self._rows, z)))
-            precondition(z, rest)
+            y = _product(self.reply, times(self._rows, z))
+            if kept is None:
+                np.copyto(rest, r)
+                add_transposed(rest, self._rows, -y)
+                precondition(z, rest)
+            else:
+                _subtract(z, kept, y[live])
 
         return woodbury if self._label is None else self._deflated(woodbury)
 
-    def _seen_through(self, precondition) -> np.ndarray:
-        """R B Rᵀ, (count, count), a column at a time."""
-        count = self._rows.count
-        out, r, z = np.empty((count, count)), self._layout.zeros(np.float32), self._layout.zeros(np.float32)
-        for n, unit in enumerate(np.eye(count)):
-            r[:] = 0.0
+    def _live(self) -> np.ndarray:
+        """Which rows are not zero, (count,): a motion that is not allowed has none."""
+        start, value = self._rows.start, self._rows.value
+        return np.concatenate([value[a:b].any(axis=0) for a, b in pairwise(start)])
+
+    def _columns(self, precondition, which) -> Iterator[np.ndarray]:
+        """Some columns of B Rᵀ, one after another."""
+        for unit in np.eye(self._rows.count)[which]:
+            r, z = self._layout.zeros(np.float32), self._layout.zeros(np.float32)
             add_transposed(r, self._rows, unit)
             precondition(z, r)
-            out[n] = times(self._rows, z)
+            yield z
+
+    def _seen_through(self, live, columns) -> np.ndarray:
+        """R B Rᵀ, (count, count), from the columns of B Rᵀ that are not zero."""
+        out = np.zeros((self._rows.count, self._rows.count))
+        for row, column in zip(live, columns, strict=True):
+            out[row] = times(self._rows, column)
         return 0.5 * (out + out.T)
 
     def _deflated(self, precondition) -> Precondition:
@@ -158,6 +179,15 @@ def _add_transposed(out, start, cell, value, y):
             for row in range(y.shape[1]):
                 total += value[n, row] * y[term, row]
             out[cell[n]] += total
+
+
+@kernel(parallel=False)
+def _subtract(out, columns, y):
+    """out −= Σ columns y."""
+    for p in range(len(y)):
+        for colour in range(out.shape[0]):
+            for n in range(out.shape[1]):
+                out[colour, n] -= y[p] * columns[p, colour, n]
 
 
 @kernel(parallel=False)

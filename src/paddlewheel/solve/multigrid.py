@@ -304,20 +304,33 @@ def _relax_from_zero(x, b, inverse, rows, blocks):
                 x[0, at] = b[0, at] * inverse[0, at]
 
 
-@kernel
+@kernel(parallel=False)
 def _relax(x, b, inverse, lower, rows, blocks, starts, colour):
-    """Gauss–Seidel over the cells of one colour."""
+    """Gauss–Seidel over the cells of one colour, on all threads where there are enough."""
+    if x.shape[1] > FEW:
+        _relax_blocks(x, b, inverse, lower, rows, blocks, starts, colour)
+    else:
+        _relax_rows(x, b, inverse, lower, rows, 0, rows.shape[0], colour)
+
+
+@kernel
+def _relax_blocks(x, b, inverse, lower, rows, blocks, starts, colour):
+    for block in prange(blocks.shape[0] - 1):
+        _relax_rows(x, b, inverse, lower, rows, blocks[block], blocks[block + 1], colour)
+
+
+@kernel(parallel=False)
+def _relax_rows(x, b, inverse, lower, rows, begin, end, colour):
     other = 1 - colour
     here, y, b, inverse = x[colour], x[other], b[colour], inverse[colour]
     c0, c1, c2 = lower[0, colour], lower[1, colour], lower[2, colour]
     d0, d1, d2 = lower[0, other], lower[1, other], lower[2, other]
-    for block in prange(blocks.shape[0] - 1):
-        for r in range(blocks[block], blocks[block + 1]):
-            hop, out = shift(rows[r], colour), here[rows[r, START] + rows[r, FIRST] :]
-            if rows[r, PLAIN]:
-                _relax_plain_row(out, y, b, inverse, rows[r], hop)
-            else:
-                _relax_row(out, y, b, inverse, c0, c1, c2, d0, d1, d2, rows[r], hop)
+    for r in range(begin, end):
+        hop, out = shift(rows[r], colour), here[rows[r, START] + rows[r, FIRST] :]
+        if rows[r, PLAIN]:
+            _relax_plain_row(out, y, b, inverse, rows[r], hop)
+        else:
+            _relax_row(out, y, b, inverse, c0, c1, c2, d0, d1, d2, rows[r], hop)
 
 
 @kernel(parallel=False)
