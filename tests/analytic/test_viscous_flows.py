@@ -15,16 +15,14 @@ from paddlewheel import Box, Cylinder, Liquid, Method, RigidBody, Scene, Simulat
 CELLS = [8, 12, 16, 24]
 
 
-@pytest.mark.parametrize(("degrees", "largest", "least"), [(0, 0.005, 1.7), (17, 0.03, 1.2), (45, 0.005, 0.7)])
+@pytest.mark.parametrize(("degrees", "largest", "least"), [(0, 0.004, 1.8), (17, 0.025, 1.5), (45, 0.003, 1.3)])
 def test_poiseuille(degrees, largest, least):
-    """u = G y (H − y)/2μ in a channel at any angle; the largest error is that at 16 cells.
-
-    At 45° all errors are small: 0.1 % from 12 cells on, so that their order says little.
-    """
+    """u = G y (H − y)/2μ in a channel at any angle; the largest error is that at 16 cells."""
     flows = [channel_flow(Channel(n, degrees)) for n in CELLS]
     assert flows[2].largest < largest
-    assert flows[-1].rms < 0.005
+    assert flows[-1].rms < 0.0025
     assert order(CELLS, [flow.rms for flow in flows]) > least
+    assert order(CELLS, [flow.largest for flow in flows]) > (0.8 if degrees == 17 else least)
 
 
 def test_a_channel_is_driven_a_little_more_the_shorter_it_is():
@@ -59,12 +57,17 @@ def test_between_walls_that_let_it_slip_all_liquid_falls_freely(degrees):
 
 @pytest.mark.parametrize(("inner", "outer"), [(1.0, 0.0), (0.3, 1.0), (1.0, -0.5)])
 def test_couette(inner, outer):
-    """u = A r + B/r between cylinders that turn; at 32 cells a metre there are 8 between them."""
+    """u = A r + B/r between cylinders that turn; at 32 cells a metre there are 8 between them.
+
+    The largest error is of first order: pressure knows a face's velocity as the mean over its open part, friction as
+    that in its middle.
+    """
     cells = [24, 32, 48, 64]
     flows = [couette_flow(n, inner, outer) for n in cells]
-    assert flows[1].rms < 0.01
-    assert flows[1].largest < 0.05
-    assert order(cells, [flow.rms for flow in flows]) > 1
+    assert flows[1].rms < 0.006
+    assert flows[1].largest < 0.04
+    assert order(cells, [flow.rms for flow in flows]) > 1.3
+    assert order(cells, [flow.largest for flow in flows]) > 0.8
 
 
 def blob(item, viscosity, cells=40):

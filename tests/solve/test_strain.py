@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paddlewheel.solve.cg import conjugate_gradients
-from paddlewheel.solve.strain import apply, pack_faces, strain, unpack_faces
+from paddlewheel.solve.strain import apply, pack_faces, part_of_square, strain, unpack_faces
 from paddlewheel.solve.strain_multigrid import StrainMultigrid
 
 FAR = 1e3
@@ -47,6 +47,27 @@ def mean(octants, at):
     return total / 8
 
 
+def positive_part(middle, rise, other_rise):
+    """Area of the part of a unit square where a linear function is positive, as a polygon."""
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+    f = middle + corners @ [rise, other_rise]
+    points = []
+    for n in range(4):
+        m = (n + 1) % 4
+        if f[n] > 0:
+            points.append(corners[n])
+        if (f[n] > 0) != (f[m] > 0):
+            points.append(corners[n] + f[n] / (f[n] - f[m]) * (corners[m] - corners[n]))
+    x, y = np.array(points).reshape(-1, 2).T
+    return 0.5 * abs(x @ np.roll(y, -1) - y @ np.roll(x, -1))
+
+
+@pytest.mark.parametrize("rises", [(0.6, -0.8), (0.0, 1.0), (1e-9, 0.0), (2.0, 0.3)])
+@pytest.mark.parametrize("middle", [-2.0, -0.31, -1e-3, 0.2, 0.69, 0.9])
+def test_part_of_a_square(middle, rises):
+    assert part_of_square(middle, *rises) == pytest.approx(positive_part(middle, *rises), abs=1e-5)
+
+
 def energy(filled, weight, distance, u, coupled=True):
     """u·A u, sample by sample, in plain Python."""
     shape = [n // 2 for n in filled.shape]
@@ -62,6 +83,18 @@ def energy(filled, weight, distance, u, coupled=True):
             return 0.0, 1.0
         theta = max(float(max(d0, d1)) / float(abs(d0) + abs(d1)), 1e-2)
         return ((u1 if d1 > 0 else 0.0) - (u0 if d0 > 0 else 0.0)) / theta, theta
+
+    def uncovered(ends, first, second):
+        """The part of an edge's square that is not known, by the distances of its sides; between both θ."""
+        d = np.array(ends, float)
+        if (d > 0).all():
+            return 1.0
+        if not (d[0] > 0).any():
+            return second
+        if not (d[1] > 0).any():
+            return first
+        area = positive_part(d.mean(), *(d[:, 1] - d[:, 0]))
+        return np.clip(area, min(first, second), max(first, second))
 
     for a in range(3):
         if flat and a == 0:
@@ -82,7 +115,11 @@ def energy(filled, weight, distance, u, coupled=True):
             one, first = difference(a, index - unit[b], index)
             two, second = difference(b, index - unit[a], index)
             w = mean(weight, 2 * np.array(index) + unit[c])
-            total += w * (min(first, second) * (one + two) ** 2 if coupled else first * one**2 + second * two**2)
+            if coupled:
+                ends = [[distance[e][tuple(index - unit[f])], distance[e][index]] for e, f in ((a, b), (b, a))]
+                total += w * uncovered(ends, first, second) * (one + two) ** 2
+            else:
+                total += w * (first * one**2 + second * two**2)
     return total
 
 

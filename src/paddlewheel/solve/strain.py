@@ -12,7 +12,8 @@ Masses and weights are means over the eight octants of a cell's size around
 their places, so all are sums of the same numbers. Where a component is known
 (its `distance` is not positive) it counts as zero, and a difference that
 leads there is taken over the part θ of it that is not known, weighed by θ:
-for one component alone this is the ghost fluid method.
+for one component alone this is the ghost fluid method. A strain of two
+differences is weighed by the part of its square that is not known.
 
 Vectors have the faces of each component in rows along the last axis, those of
 even and of odd index apart, so that neighbours of one colour are next to each
@@ -290,12 +291,12 @@ def _measure(mass, stretch, own, cross, filled, weight, tied, d0, d1, d2, mass_s
                         i2, j2, k2 = 2 * i + int(c == 0), 2 * j + int(c == 1), 2 * k + int(c == 2)
                         w = weight_scale * _mean(weight, i2, j2, k2)
                         if w > 0.0:
-                            first, second, known = edge_parts(distance[a], distance[b], a, b, i, j, k)
+                            first, second, uncovered, known = edge_parts(distance[a], distance[b], a, b, i, j, k)
                             if known:
                                 w = weight_scale * _mean(tied, i2, j2, k2)
                             if first > 0.0:
                                 if coupled:
-                                    w *= min(first, second)
+                                    w *= uncovered
                                     own[c, 0, at] = w / (first * first)
                                     own[c, 1, at] = w / (second * second)
                                     cross[c, at] = w / (first * second)
@@ -306,14 +307,36 @@ def _measure(mass, stretch, own, cross, filled, weight, tied, d0, d1, d2, mass_s
 
 @kernel(parallel=False)
 def edge_parts(da, db, a, b, i, j, k):
-    """θ of the differences of components a and b at an edge normal to both, zeros if all four are known; is any?"""
+    """θ of the differences of components a and b at an edge normal to both, the strain's weight; is any known?
+
+    The weight is the part of the edge's square that is not known, as far as it is between both θ: to one component it
+    should be its own. All are zero if all four are known.
+    """
     a0, a1, a2 = int(a == 0), int(a == 1), int(a == 2)
     b0, b1, b2 = int(b == 0), int(b == 1), int(b == 2)
     one, other = da[i - b0, j - b1, k - b2], da[i, j, k]
     low, high = db[i - a0, j - a1, k - a2], db[i, j, k]
     if max(max(one, other), max(low, high)) <= 0.0:
-        return 0.0, 0.0, True
-    return part(one, other), part(low, high), min(min(one, other), min(low, high)) <= 0.0
+        return 0.0, 0.0, 0.0, True
+    first, second = part(one, other), part(low, high)
+    if min(min(one, other), min(low, high)) > 0.0:
+        return first, second, 1.0, False
+    if max(one, other) <= 0.0:
+        return first, second, second, True
+    if max(low, high) <= 0.0:
+        return first, second, first, True
+    area = part_of_square(0.25 * (one + other + low + high), other - one, high - low)
+    return first, second, min(max(area, min(first, second)), max(first, second)), True
+
+
+@kernel(parallel=False)
+def part_of_square(middle, rise, other_rise):
+    """Part of a unit square on which a linear function is positive that has a value in its middle and rises so."""
+    # where it hardly rises the sum would cancel
+    p, q = max(abs(np.float64(rise)), 1e-4), max(abs(np.float64(other_rise)), 1e-4)
+    t = np.float64(middle) + 0.5 * (p + q)
+    corners = max(t, 0.0) ** 2 - max(t - p, 0.0) ** 2 - max(t - q, 0.0) ** 2 + max(t - p - q, 0.0) ** 2
+    return corners / (2 * p * q)
 
 
 @kernel(parallel=False)
