@@ -110,7 +110,7 @@ class _Told:
 
     def each(self, frames: Iterator[Frame], done: int, last: int) -> Iterator[Frame]:
         """The frames, under a bar; one line for each of them if standard error is not a terminal."""
-        shown = bar(TextColumn("{task.fields[stages]}")) if Console(stderr=True).is_terminal else None
+        shown = bar(TextColumn("{task.fields[stages]}", markup=False)) if Console(stderr=True).is_terminal else None
         if shown is None:
             for frame in self._timed(frames):
                 told = f"{frame.report.substeps} steps, {_stages(frame.report.seconds)}"

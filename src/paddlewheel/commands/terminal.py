@@ -13,8 +13,8 @@ class _Console(Console):
 
 
 def console() -> Console:
-    """Standard output, as wide as a table wants if it is a file."""
-    return _Console(width=None if sys.stdout.isatty() else 140)
+    """Standard output, as wide as a table wants if it is a file. Brackets in a text are its own, and no markup."""
+    return _Console(width=None if sys.stdout.isatty() else 140, markup=False, emoji=False)
 
 
 def complain(message: str) -> None:
@@ -32,7 +32,7 @@ def one_line(error: BaseException) -> str:
 def bar(*more: TextColumn) -> Progress:
     """A bar on standard error with the time that is left, and more columns; it disappears at the end."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
         TextColumn("left"),
