@@ -8,7 +8,7 @@ Places are in cells, in rows of x, y and z.
 
 import numpy as np
 
-from paddlewheel.kernel import kernel
+from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import AXES
 
 __all__ = [
@@ -19,8 +19,8 @@ __all__ = [
     "framed",
     "inner",
     "locate",
-    "number",
     "sample_before",
+    "samples_from",
     "value_of_known",
 ]
 
@@ -29,13 +29,29 @@ def framed(field: np.ndarray, beyond, open_sides, out: np.ndarray | None = None)
     """A field with a layer more at each side: one value beyond open sides, that of the side beyond closed ones."""
     if out is None:
         out = np.empty([n + 2 for n in field.shape], np.bool_ if field.dtype == bool else np.float32)
-    inner(out)[:] = field
-    for a, axis in enumerate(AXES):
-        for side, (layer, next_to) in {"-": (0, 1), "+": (-1, -2)}.items():
-            at, inside = ([slice(None)] * 3 for _ in range(2))
-            at[a], inside[a] = layer, next_to
-            out[tuple(at)] = beyond if side + axis in open_sides else out[tuple(inside)]
+    open = np.array([(f"-{axis}" in open_sides, f"+{axis}" in open_sides) for axis in AXES])
+    _frame(out, np.require(field, out.dtype, "CAW"), out.dtype.type(beyond), open)
     return out
+
+
+@kernel
+def _frame(out, field, beyond, open):
+    """Row by row. What is beyond several sides is beyond an open one if any of them is."""
+    ni, nj, nk = field.shape
+    for plane in prange(ni + 2):
+        i = np.int64(plane)
+        for j in range(nj + 2):
+            row = out[i, j]
+            away = (i == 0 and open[0, 0]) or (i == ni + 1 and open[0, 1])
+            if away or (j == 0 and open[1, 0]) or (j == nj + 1 and open[1, 1]):
+                for k in range(nk + 2):
+                    row[k] = beyond
+            else:
+                given, to = field[min(max(i - 1, 0), ni - 1), min(max(j - 1, 0), nj - 1)], row[1:]
+                for k in range(nk):
+                    to[k] = given[k]
+                row[0] = beyond if open[2, 0] else given[0]
+                row[nk + 1] = beyond if open[2, 1] else given[nk - 1]
 
 
 def inner(field: np.ndarray) -> np.ndarray:
@@ -48,26 +64,29 @@ def locate(place, first, cells, axis):
     """Where the samples from the first on are [cells]."""
     nj, nk = cells[1] + (axis == 1), cells[2] + (axis == 2)
     i, j, k = first // (nj * nk), first // nk % nj, first % nk
-    for p in range(place.shape[1]):
-        place[0, p], place[1, p], place[2, p] = i + 0.5 * (axis != 0), j + 0.5 * (axis != 1), k + 0.5 * (axis != 2)
-        k += 1
-        if k == nk:
-            j, k = j + 1, 0
-            if j == nj:
-                i, j = i + 1, 0
+    p = 0
+    while p < place.shape[1]:
+        count = min(nk - k, place.shape[1] - p)
+        x, y, z = place[0, p:], place[1, p:], place[2, p:]
+        x0, y0, z0 = np.float32(i + 0.5 * (axis != 0)), np.float32(j + 0.5 * (axis != 1)), k + 0.5 * (axis != 2)
+        for m in range(count):
+            x[m], y[m], z[m] = x0, y0, z0 + m
+        p, j, k = p + count, j + 1, 0
+        if j == nj:
+            i, j = i + 1, 0
 
 
 @kernel(parallel=False)
-def number(at, first, cells, axis):
-    """Which framed samples those from the first on are, in the order of memory."""
+def samples_from(out, field, first, cells, axis):
+    """The samples of a framed field from the first on, counted without the frame."""
     nj, nk = cells[1] + (axis == 1), cells[2] + (axis == 2)
     i, j, k = first // (nj * nk), first // nk % nj, first % nk
     p = 0
-    while p < len(at):
-        row, count = ((i + 1) * (nj + 2) + j + 1) * (nk + 2) + k + 1, min(nk - k, len(at) - p)
-        to = at[p:]
+    while p < len(out):
+        row, count = ((i + 1) * (nj + 2) + j + 1) * (nk + 2) + k + 1, min(nk - k, len(out) - p)
+        to, here = out[p:], field[row:]
         for m in range(count):
-            to[m] = row + m
+            to[m] = here[m]
         p, j, k = p + count, j + 1, 0
         if j == nj:
             i, j = i + 1, 0

@@ -25,6 +25,7 @@ def _audit(planes, velocity, phi, open, solid):
     for plane in prange(nx):
         i = np.int64(plane)
         largest, total = 0.0, 0.0
+        flow, touched, squares = np.empty(nz), np.empty(nz), np.empty(nz)
         for j in range(ny):
             inside = phi[i, j]
             wet = False
@@ -32,20 +33,22 @@ def _audit(planes, velocity, phi, open, solid):
                 wet |= inside[k] < 0.0
             if not wet:
                 continue
-            flow, touched = np.zeros(nz), np.zeros(nz)
+            for k in range(nz):
+                flow[k] = touched[k] = squares[k] = 0.0
             for a in range(3):
                 d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
-                w_below, w_above = open[a][i, j], open[a][i + d0, j + d1]
-                u_below, u_above = velocity[a][i, j], velocity[a][i + d0, j + d1]
-                v_below, v_above = solid[a][i, j], solid[a][i + d0, j + d1]
+                w_below, w_above = open[a][i, j], open[a][i + d0, j + d1, d2:]
+                u_below, u_above = velocity[a][i, j], velocity[a][i + d0, j + d1, d2:]
+                v_below, v_above = solid[a][i, j], solid[a][i + d0, j + d1, d2:]
                 for k in range(nz):
-                    if inside[k] < 0.0:
-                        w0, w1 = np.float64(w_below[k]), np.float64(w_above[k + d2])
-                        u0, u1 = np.float64(u_below[k]), np.float64(u_above[k + d2])
-                        flow[k] += w1 * u1 + (1.0 - w1) * v_above[k + d2] - w0 * u0 - (1.0 - w0) * v_below[k]
-                        touched[k] += w0 + w1
-                        total += w0 * u0 * u0 + w1 * u1 * u1
+                    w0, w1 = np.float64(w_below[k]), np.float64(w_above[k])
+                    u0, u1 = np.float64(u_below[k]), np.float64(u_above[k])
+                    flow[k] += w1 * u1 + (1.0 - w1) * v_above[k] - w0 * u0 - (1.0 - w0) * v_below[k]
+                    touched[k] += w0 + w1
+                    squares[k] += w0 * u0 * u0 + w1 * u1 * u1
             for k in range(nz):
-                if touched[k] > 0.0:
-                    largest = max(largest, abs(flow[k]))
+                if inside[k] < 0.0:
+                    total += squares[k]
+                    if touched[k] > 0.0:
+                        largest = max(largest, abs(flow[k]))
         planes[i, 0], planes[i, 1] = largest, total

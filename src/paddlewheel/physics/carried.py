@@ -36,8 +36,8 @@ from paddlewheel.grid.framed import (
     framed,
     inner,
     locate,
-    number,
     sample_before,
+    samples_from,
     value_of_known,
 )
 from paddlewheel.grid.sample import node_value
@@ -94,7 +94,7 @@ def carried(
         shapes = ", ".join(str(np.shape(q)) for q in fields)
         raise ValueError(f"fields of shapes {shapes}, {len(ambient)} ambient values: expected {grid.shape}, one each")
     wanted = open_cells(boundary.phi)
-    old = _samples(open_cells(before.phi), before.phi, open_sides)
+    old = _samples(wanted if before is boundary else open_cells(before.phi), before.phi, open_sides)
     new = old if before is boundary else _samples(wanted, boundary.phi, open_sides)
     mendable = wanted & inner(old.known)
     out = _carried(grid, fields, ambient, open_sides, wanted, mendable, old, new, flow, -1, dt, scheme, stages)
@@ -181,10 +181,12 @@ def _carried(
     """Fields at the faces of an axis, or for axis −1 at centres, carried on: (m, …). Not all samples are wanted."""
     shape = len(fields), *wanted.shape
     before = _all_framed(fields, ambient, open_sides)
-    back, ahead = (np.empty((3, wanted.size), np.float32) for _ in range(2))
+    ahead = np.empty((3, wanted.size), np.float32)
     out, low, high = (np.empty(shape, np.float32) for _ in range(3))
-    _trace(back, ahead, flow, grid.shape, axis, old.phi, dt / grid.h, 1.0 / grid.h, stages)
-    _bring(_rows(out), _rows(low), _rows(high), _rows(before), back, old, grid.shape, axis)
+    _bring(
+        _rows(out), _rows(low), _rows(high), ahead, _rows(before), flow, old, grid.shape, axis,
+        dt / grid.h, 1.0 / grid.h, stages,
+    )  # fmt: skip
     for q, value in zip(out, ambient, strict=True):
         if old.known.size:
             _fill_gaps(q, wanted, value)
@@ -204,12 +206,39 @@ def _balance(field, first, cut) -> None:
 
     Where smoke ends, less than none of it cannot be mended away, but what was mended beside can: that would make smoke.
     """
-    change, lacking = field - first, float(cut.sum(dtype=np.float64))
-    others = change < 0 if lacking > 0 else change > 0
-    total = abs(float(change.sum(where=others, dtype=np.float64)))
+    planes = np.empty((len(field), 3))
+    _add_up(planes, field, first, cut)
+    lacking, less, more = planes.sum(axis=0).tolist()
+    total = -less if lacking > 0 else more
     if lacking and total:
-        change[others] *= np.float32(max(1 - abs(lacking) / total, 0))
-        field[others] = first[others] + change[others]
+        _scale_change(field, first, np.float32(max(1 - abs(lacking) / total, 0)), lacking > 0)
+
+
+@kernel
+def _add_up(planes, field, first, cut):
+    """Of each plane the sums of what was cut off, and of what was mended downwards and upwards."""
+    for plane in prange(len(planes)):
+        i, lacking, less, more = np.int64(plane), 0.0, 0.0, 0.0
+        for j in range(field.shape[1]):
+            after, before, off = field[i, j], first[i, j], cut[i, j]
+            for k in range(len(after)):
+                change = np.float64(after[k] - before[k])
+                lacking += off[k]
+                less += change if change < 0.0 else 0.0  # and 0.0 in solids, where it is not a number
+                more += change if change > 0.0 else 0.0
+        planes[i, 0], planes[i, 1], planes[i, 2] = lacking, less, more
+
+
+@kernel
+def _scale_change(field, first, factor, downwards):
+    for plane in prange(len(field)):
+        i = np.int64(plane)
+        for j in range(field.shape[1]):
+            after, before = field[i, j], first[i, j]
+            for k in range(len(after)):
+                change = after[k] - before[k]
+                if (change < 0.0) if downwards else (change > 0.0):
+                    after[k] = before[k] + factor * change
 
 
 def _all_framed(fields, ambient, open_sides) -> np.ndarray:
@@ -243,21 +272,19 @@ def _fill_gaps(field, wanted, value) -> None:
 
 
 @kernel
-def _trace(back, ahead, flow, cells, axis, phi, scale, per_h, stages):
-    """The ways [cells] from each sample to the foot of its path, up to solids, and on; scale is the step over h.
+def _bring(out, low, high, ahead, fields, flow, samples, cells, axis, scale, per_h, stages):
+    """The fields' values at the feet of all paths, their range about them, and the ways ahead.
 
-    To the order of the schemes the foot is at  −Δt u + ½ Δt² (u·∇) u  and the other end at  Δt u + ½ Δt² (u·∇) u,
-    which is 2 Δt u more.
+    scale is the step over h.
     """
-    for block in prange(-(-back.shape[1] // _BLOCK)):
-        _trace_block(np.int64(block) * _BLOCK, back, ahead, flow, cells, axis, phi, scale, per_h, stages)
-
-
-@kernel
-def _bring(out, low, high, fields, back, samples, cells, axis):
-    """The fields' values at the feet of all paths, and their range about them."""
-    for block in prange(-(-back.shape[1] // _BLOCK)):
-        _bring_block(np.int64(block) * _BLOCK, out, low, high, fields, back, samples, cells, axis)
+    for block in prange(-(-ahead.shape[1] // _BLOCK)):
+        first = np.int64(block) * _BLOCK
+        n = min(_BLOCK, ahead.shape[1] - first)
+        place, back = np.empty((3, n), np.float32), np.empty((3, n), np.float32)
+        index, part = np.empty((6, n), np.int32), np.empty((6, n), np.float32)
+        _trace(place, back, ahead, index, part, first, flow, cells, axis, samples.phi, scale, per_h, stages)
+        _arrive(place, index, part, back, 0, cells)
+        _fetch_known(first, out, low, high, fields, index, part, samples, cells, axis)
 
 
 @kernel
@@ -270,10 +297,14 @@ def _mend(out, low, high, fields, brought, ahead, wanted, samples, cells, axis, 
 
 
 @kernel(parallel=False)
-def _trace_block(first, back, ahead, flow, cells, axis, phi, scale, per_h, stages):
-    n = min(_BLOCK, back.shape[1] - first)
-    start, place, gone = np.empty((3, n), np.float32), np.empty((3, n), np.float32), np.empty((3, n), np.float32)
-    index, part = np.empty((6, n), np.int32), np.empty((6, n), np.float32)
+def _trace(start, back, ahead, index, part, first, flow, cells, axis, phi, scale, per_h, stages):
+    """The ways [cells] from the samples from the first on to the feet of their paths, up to solids, and on.
+
+    To the order of the schemes the foot is at  −Δt u + ½ Δt² (u·∇) u  and the other end at  Δt u + ½ Δt² (u·∇) u,
+    which is 2 Δt u more.
+    """
+    n = start.shape[1]
+    place, gone = np.empty((3, n), np.float32), np.empty((3, n), np.float32)
     locate(start, first, cells, axis)
     for stage in range(stages):  # of the midpoint rule, or of Ralston's method
         step = np.float32((0.0, 0.5, 0.75)[stage])
@@ -284,7 +315,7 @@ def _trace_block(first, back, ahead, flow, cells, axis, phi, scale, per_h, stage
                     place[b, p] = start[b, p] + step * gone[b, p]
             find(index, part, place, cells)
         for b in range(3):
-            row, to, on = gone[b], back[b, first : first + n], ahead[b, first : first + n]
+            row, to, on = gone[b], back[b], ahead[b, first : first + n]
             if stage > 0:
                 fetch(row, flow[b].reshape(-1), index, part, cells, b)
             else:
@@ -296,65 +327,97 @@ def _trace_block(first, back, ahead, flow, cells, axis, phi, scale, per_h, stage
                 else:
                     to[p] += weight * row[p]
     for b in range(3):
+        to, on = back[b], ahead[b, first : first + n]
         for p in range(n):
-            ahead[b, first + p] += back[b, first + p]
-    for p in range(n if axis < 0 else 0):
-        free = _free_part(phi, per_h, start, p, back, first + p)
-        if free < 1.0:
-            for b in range(3):
-                back[b, first + p] *= np.float32(free)
+            on[p] += to[p]
+    if axis < 0:
+        clear = np.empty(n, np.bool_)
+        _look_about(clear, back, 0, first, phi, per_h)
+        for p in range(n):
+            if not clear[p]:
+                free = _free_part(phi, per_h, start, p, back, p)
+                for b in range(3):
+                    back[b, p] *= np.float32(free)
 
 
 @kernel(parallel=False)
-def _bring_block(first, out, low, high, fields, back, samples, cells, axis):
-    n = min(_BLOCK, back.shape[1] - first)
-    end, index, part = np.empty((3, n), np.float32), np.empty((6, n), np.int32), np.empty((6, n), np.float32)
-    _arrive(end, index, part, back, first, cells, axis)
+def _fetch_known(first, out, low, high, fields, index, part, samples, cells, axis):
+    """The fields at the places found and their range about them, of the samples that are known."""
+    n, lacking = index.shape[1], 0
     known, whole = samples.known.reshape(-1), samples.whole.reshape(-1)
+    who = np.empty(n, np.int64)
+    for p in range(n if len(whole) > 0 else 0):
+        who[lacking] = p
+        lacking += not whole[sample_before(index, p, cells, axis)]
     for m in range(len(fields)):
         value, lowest, highest = out[m, first : first + n], low[m, first : first + n], high[m, first : first + n]
         fetch_range(value, lowest, highest, fields[m], index, part, cells, axis)
-        for p in range(n if len(whole) > 0 else 0):
+        for p in who[:lacking]:
             at = sample_before(index, p, cells, axis)
-            if not whole[at]:
-                value[p] = value_of_known(fields[m], known, at, part, p, cells, axis)
-                lowest[p] = highest[p] = value[p]  # nothing can be mended
+            value[p] = value_of_known(fields[m], known, at, part, p, cells, axis)
+            lowest[p] = highest[p] = value[p]  # nothing can be mended
 
 
 @kernel(parallel=False)
 def _mend_block(first, out, low, high, fields, brought, ahead, wanted, samples, cells, axis, per_h):
     n = min(_BLOCK, ahead.shape[1] - first)
     place, index, part = np.empty((3, n), np.float32), np.empty((6, n), np.int32), np.empty((6, n), np.float32)
-    lost, mendable = np.empty(n, np.float32), np.empty(n, np.bool_)
-    here = np.empty(n, np.uint64)
-    number(here, first, cells, axis)
+    lost, given, mendable = np.empty(n, np.float32), np.empty(n, np.float32), np.empty(n, np.bool_)
     locate(place, first, cells, axis)
-    for p in range(n):
-        mendable[p] = wanted[first + p]
-        if axis < 0:
-            mendable[p] &= _free_part(samples.phi, per_h, place, p, ahead, first + p) == 1.0
-    _arrive(place, index, part, ahead, first, cells, axis)
+    if axis < 0:
+        _look_about(mendable, ahead, first, first, samples.phi, per_h)
+        for p in range(n):
+            if not mendable[p]:
+                mendable[p] = wanted[first + p] and _free_part(samples.phi, per_h, place, p, ahead, first + p) == 1.0
+            else:
+                mendable[p] = wanted[first + p]
+    else:
+        for p in range(n):
+            mendable[p] = wanted[first + p]
+    _arrive(place, index, part, ahead, first, cells)
     whole = samples.whole.reshape(-1)
     for p in range(n if len(whole) > 0 else 0):
         mendable[p] &= whole[sample_before(index, p, cells, axis)]
     for m in range(len(fields)):
         value, lowest, highest = out[m, first : first + n], low[m, first : first + n], high[m, first : first + n]
         fetch(lost, brought[m], index, part, cells, axis)
+        samples_from(given, fields[m], first, cells, axis)
         for p in range(n):
-            mended = value[p] + np.float32(0.5) * (fields[m, here[p]] - lost[p])
+            mended = value[p] + np.float32(0.5) * (given[p] - lost[p])
             kept = min(max(mended, lowest[p]), highest[p]) if mendable[p] else value[p]
             lowest[p] = mended - kept if mendable[p] else np.float32(0)
             value[p] = kept
 
 
 @kernel(parallel=False)
-def _arrive(place, index, part, way, first, cells, axis):
-    """Where the ways of the samples from the first on end, and between which others."""
-    locate(place, first, cells, axis)
+def _arrive(place, index, part, way, first, cells):
+    """Go from places the ways from the first on, and find between which samples they end."""
     for b in range(3):
-        for p in range(place.shape[1]):
-            place[b, p] += way[b, first + p]
+        to, by = place[b], way[b, first : first + place.shape[1]]
+        for p in range(len(to)):
+            to[p] += by[p]
     find(index, part, place, cells)
+
+
+@kernel(parallel=False)
+def _look_about(clear, way, from_way, first, phi, per_h):
+    """Which ways from the centres from the first on meet no solid for sure: none is near enough to where they start.
+
+    φ changes by no more than the way gone.
+    """
+    nj, nk = phi.shape[1] - 1, phi.shape[2] - 1
+    i, j, k = first // (nj * nk), first // nk % nj, first % nk
+    scale, round = np.float32(per_h), np.float32(_ROUND + _HAIR)
+    p = 0
+    while p < len(clear):
+        count, distance, to = min(nk - k, len(clear) - p), phi[i, j, k:], clear[p:]
+        x, y, z = way[0, from_way + p :], way[1, from_way + p :], way[2, from_way + p :]
+        for m in range(count):
+            away = scale * distance[m] - round
+            to[m] = (away > np.float32(0)) & (away * away > x[m] * x[m] + y[m] * y[m] + z[m] * z[m])
+        p, j, k = p + count, j + 1, 0
+        if j == nj:
+            i, j = i + 1, 0
 
 
 @kernel(parallel=False)
@@ -362,11 +425,7 @@ def _free_part(phi, per_h, start, p, way, q):
     """The part of the way q from a place p before it goes into a solid; one that begins inside may first come out."""
     x, y, z = np.float64(start[0, p]), np.float64(start[1, p]), np.float64(start[2, p])
     dx, dy, dz = np.float64(way[0, q]), np.float64(way[1, q]), np.float64(way[2, q])
-    length2 = dx * dx + dy * dy + dz * dz
-    away = per_h * phi[np.uint64(x), np.uint64(y), np.uint64(z)] - _ROUND - _HAIR
-    if away > 0.0 and away * away > length2:  # φ changes by no more than the way gone
-        return 1.0
-    length = np.sqrt(length2)
+    length = np.sqrt(dx * dx + dy * dy + dz * dz)
     stride = max(_STRIDE, length / _STRIDES)
     free = gone = 0.0
     outside = False

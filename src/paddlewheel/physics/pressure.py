@@ -181,7 +181,7 @@ class _Problem:
         grid, regions, rhs, seconds = self.grid, self.regions, self.rhs, self.seconds
         self.rhs, self.seconds = None, {}
         if rhs is None:
-            rhs = self._assembled(boundary).rhs
+            rhs = self._right_hand_side(boundary)
         lost = np.empty(0)
         if regions is not None:
             rhs, lost = self.prepared.consistent(rhs)
@@ -226,6 +226,13 @@ class _Problem:
 
     def _assembled(self, boundary) -> System:
         return _assembled(self.box, self.pressed, self.ghosted, boundary, self.density * self.grid.h / self.dt)
+
+    def _right_hand_side(self, boundary) -> np.ndarray:
+        """That of the system, if only it is wanted."""
+        rhs, origin = np.empty(self.unknown.shape), tuple(s.start for s in self.box)
+        scale = self.density * self.grid.h / self.dt
+        _sum_inflow(rhs, self.unknown, self.pressed, boundary.open, boundary.velocity, origin, scale)
+        return rhs
 
 
 def _spread(grid, open, box, ghosted, regions, prepared, excess: np.ndarray) -> tuple[Faces, SolveInfo]:
@@ -367,6 +374,32 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity
 
 
 @kernel
+def _sum_inflow(rhs, unknown, velocity, open, solid_velocity, origin, scale):
+    """The right-hand side as _assemble has it."""
+    nx, ny, nz = unknown.shape
+    i0, j0, k0 = origin
+    for plane in prange(nx):
+        i = np.int64(plane)
+        for j in range(ny):
+            b, wanted = rhs[i, j], unknown[i, j]
+            for k in range(nz):
+                b[k] = 0.0
+            for a in range(3):
+                d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
+                m, n = i0 + i, j0 + j
+                w_below, w_above = open[a][m, n, k0:], open[a][m + d0, n + d1, k0 + d2 :]
+                u_below, u_above = velocity[a][m, n, k0:], velocity[a][m + d0, n + d1, k0 + d2 :]
+                v_below, v_above = solid_velocity[a][m, n, k0:], solid_velocity[a][m + d0, n + d1, k0 + d2 :]
+                for k in range(nz):
+                    w0, w1 = np.float64(w_below[k]), np.float64(w_above[k])
+                    inflow = w0 * u_below[k] + (1.0 - w0) * v_below[k]
+                    outflow = w1 * u_above[k] + (1.0 - w1) * v_above[k]
+                    b[k] += scale * (inflow - outflow)
+            for k in range(nz):
+                b[k] = b[k] if wanted[k] else 0.0
+
+
+@kernel
 def _subtract_gradient(out, known, velocity, open, p, phi, axis, origin, scale):
     """u −= Δt/ρ ∂p/∂a on the faces of one axis in a box, with the θ of the matrix at the surface."""
     d0, d1, d2 = int(axis == 0), int(axis == 1), int(axis == 2)
@@ -375,14 +408,21 @@ def _subtract_gradient(out, known, velocity, open, p, phi, axis, origin, scale):
         i = np.int64(plane)
         for j in range(p.shape[1] + d1):
             below, above = phi[i + 1 - d0, j + 1 - d1], phi[i + 1, j + 1]
-            lowest = np.float32(0)
+            lowest, highest = np.float32(0), np.float32(-1)
             for k in range(len(below)):
                 lowest = min(lowest, below[k], above[k])
             if lowest >= 0.0:  # no liquid beside the whole row
                 continue
+            for k in range(1, len(below) - 1):
+                highest = max(highest, below[k], above[k])
             w, before = open[i0 + i, j0 + j, k0:], velocity[i0 + i, j0 + j, k0:]
             after, determined = out[i0 + i, j0 + j, k0:], known[i0 + i, j0 + j, k0:]
-            for k in range(p.shape[2] + d2):
+            faces = p.shape[2] + d2
+            first, stride = 0, 1
+            if highest < 0.0:  # liquid on both sides, but for the two ends of a row along its axis
+                _subtract_inside(after, determined, before, w, p[i - d0, j - d1], p[i, j], d2, scale)
+                first, stride = (0, faces - 1) if d2 == 1 else (faces, 1)
+            for k in range(first, faces, stride):
                 lower, upper = below[k + 1 - d2], above[k + 1]
                 if w[k] > 0.0 and (lower < 0.0 or upper < 0.0):
                     determined[k] = True
@@ -393,3 +433,13 @@ def _subtract_gradient(out, known, velocity, open, p, phi, axis, origin, scale):
                     else:
                         difference = p[i, j, k] - p[i - d0, j - d1, k - d2]
                     after[k] = np.float64(before[k]) - scale * difference
+
+
+@kernel(parallel=False)
+def _subtract_inside(after, determined, before, w, lower, upper, shift, scale):
+    """The same in a row inside the liquid; along it, the pressure before a face is `shift` cells back."""
+    after, determined, before, w, upper = after[shift:], determined[shift:], before[shift:], w[shift:], upper[shift:]
+    for k in range(len(upper)):
+        u = np.float32(np.float64(before[k]) - scale * (upper[k] - lower[k]))
+        determined[k] |= w[k] > np.float32(0)
+        after[k] = u if w[k] > np.float32(0) else after[k]
