@@ -57,10 +57,10 @@ def test_still_water_stays_still(dimensions):
     assert simulation.state.pressure[3, :7, 0] == pytest.approx(1000 * G * depth[:7], rel=1e-6)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.52])
-def test_and_with_what_the_preset_leaves_of_the_divergence(level):
-    """At 0.5 particles are within a hair of the cells above, and cross into them."""
-    size, shape = (2, 1, 1 / 32), HalfSpace((0, level, 0), (0, 1, 0))
+@pytest.mark.parametrize("above", [-0.2, 0.0, 0.02, 0.05, 0.1, 0.2, 0.24, 0.25, 0.26, 0.64])
+def test_and_with_what_the_preset_leaves_of_the_divergence(above):
+    """Wherever its level is in a cell: a hair above its lower side, or so low in it that some have no particle."""
+    size, shape = (2, 1, 1 / 32), HalfSpace((0, 0.5 + above / 32, 0), (0, 1, 0))
     simulation = Simulation(Scene(size=size, cells=64, method=Method.foster_metaxas(), items=[Liquid(shape)]))
     list(simulation.run(48))
     assert fastest(simulation) < 1e-4
@@ -87,9 +87,10 @@ def test_a_drop_falls_freely(dimensions):
     assert simulation.state.velocity.y[:, :-1][faces] == pytest.approx(0.5 - G * seconds, abs=1e-5)
     assert simulation.state.velocity.x[:-1][faces] == pytest.approx(0.3, abs=1e-5)
     moved = simulation.state.particles.position.mean(axis=0) - before.mean(axis=0)
-    assert moved[0] == pytest.approx(0.3 * seconds, abs=1e-5)
+    within = 0.01 / 16  # m, of a cell: particles are evened out on the way
+    assert moved[0] == pytest.approx(0.3 * seconds, abs=within)
     lag = 0.5 * G * seconds * dt  # Euler's rule: each step goes with the velocity at its start
-    assert moved[1] == pytest.approx(0.5 * seconds - 0.5 * G * seconds**2 + lag, abs=1e-5)
+    assert moved[1] == pytest.approx(0.5 * seconds - 0.5 * G * seconds**2 + lag, abs=within)
 
 
 @dimensions
@@ -101,8 +102,9 @@ def test_full_cells_have_no_divergence_but_for_what_is_allowed(dimensions, toler
         report = simulation.step()
         before = G * report.dt * 16 + 6 * 16 * fastest(simulation)  # at most
         assert report.divergence <= tolerance * before + 1e-6 * 16 * fastest(simulation)
-        assert all(solve.converged and solve.residual <= tolerance for solve in report.solves)
-        assert all(solve.name == "pressure" for solve in report.solves)
+        pressure = [solve for solve in report.solves if solve.name == "pressure"]
+        assert all(solve.converged and solve.residual <= tolerance for solve in pressure)
+        assert {solve.name for solve in report.solves} == {"pressure", "density"}
     whole = Faces(*(np.ones(u.shape, np.float32) for u in simulation.state.velocity))
     found = np.abs(divergence(simulation.state.velocity, whole, 1 / 16))
     deep = simulation.state.phi < -1.8 / 16
@@ -125,6 +127,19 @@ def test_a_dam_breaks_as_that_of_the_other_methods():
     assert fronts[0] == pytest.approx(fronts[1], abs=3 * reach)
 
 
+def test_a_dam_that_broke_has_the_volume_it_had():
+    """Also when it has splashed and come back, by φ and by counting cells; so has the liquid between its particles."""
+    size, cells, h = (2, 1.5, 2 / 64), (64, 48, 1), 2 / 64
+    simulation = Simulation(Scene(size=size, cells=cells, method=Method.foster_metaxas(), items=[column(0.5, 0.75)]))
+    counted = np.count_nonzero(simulation.state.phi < 0)
+    for frame in simulation.run(60):
+        assert frame.report.volume == pytest.approx(0.5 * 0.75 * h, rel=0.06)
+        assert np.count_nonzero(frame.state.phi < 0) == pytest.approx(counted, rel=0.1)
+        deep = frame.state.phi < -1.5 * h
+        at = np.floor(frame.state.particles.position / np.float32(h)).astype(int).clip(0, np.array(cells) - 1)
+        assert np.count_nonzero(deep[tuple(at.T)]) / 4 == pytest.approx(np.count_nonzero(deep), rel=0.06)
+
+
 # --- sub-steps ---
 
 
@@ -132,7 +147,8 @@ def test_a_long_step_is_divided_into_stable_ones_and_says_so():
     simulation = Simulation(scene(2, [column()]))
     report = simulation.step(0.1)
     assert simulation.time == report.dt == 0.1
-    assert report.substeps == len(report.solves) == simulation.state.steps > 3
+    pressure = [solve for solve in report.solves if solve.name == "pressure"]
+    assert report.substeps == len(pressure) == simulation.state.steps > 3
     least = 0.1 / math.sqrt(0.7 * (1 / 16) / G)
     assert report.substeps >= least
 

@@ -20,9 +20,13 @@ from paddlewheel.physics.surface_cells import beside, free_faces, meet_air
 from paddlewheel.scene import Inflow, Liquid, Scene, labelled, velocity_at
 from paddlewheel.surface_trackers import HeightField, SurfaceMarkers
 from paddlewheel.trackers import Markers, Seen, Tracked, Tracker, Way
-from paddlewheel.types import Boundary, Faces, State, StepReport
+from paddlewheel.types import Boundary, Faces, SolveInfo, State, StepReport
 
 HALF = 0.5 + 1e-6  # a cell, and some rounding
+FARTHEST_SHIFT = 0.25  # cells that particles are moved in a sub-step to keep their density
+SHIFT_RATE = 4.0  # part of an error of density that is mended while the fastest liquid goes a cell
+MOST_SHIFTED = 1.0  # and in one sub-step
+SPREAD_TOLERANCE = 0.1
 TRACKERS: dict[str, type[Tracker]] = {
     "markers": Markers,
     "surface-markers": SurfaceMarkers,
@@ -56,7 +60,7 @@ class ClassicStepper(Fluid):
 
     def limit(self, state: State) -> float:
         """The largest step [s]: the fastest liquid or solid crosses `cfl` cells; sub-steps may be shorter."""
-        fastest = max(*(float(max(u.max(), -u.min())) for u in state.velocity), self.fastest_solid(state))
+        fastest = max(_fastest(state.velocity), self.fastest_solid(state))
         limits = [self.scene.method.cfl * self.grid.h / fastest] if fastest else []
         if any(self.scene.gravity):  # what is at rest may fall from now on
             limits.append(self.scene.method.cfl * self._stable(state))
@@ -89,8 +93,8 @@ class ClassicStepper(Fluid):
         boundary = self.sources.opened(solids, self._window)
         clock.stop("solids")
 
-        flow, pressure, particles, _ = state.release()
-        way = Way(flow, solids, state.time, dt, number, state.bodies, bodies)
+        flow, pressure, particles, shift = state.release()
+        way = Way(flow, solids, state.time, dt, number, state.bodies, bodies, shift)
         tracked, inflow, outflow, warnings = self.tracker.moved(Tracked(particles, state.tracked), way)
         clock.stop("move")
 
@@ -125,11 +129,14 @@ class ClassicStepper(Fluid):
         velocity = self._everywhere(velocity, cells, solids)
         clock.stop("extrapolate")
 
+        shift, solves = self._spread(seen, cells, boundary, solids, dt * _fastest(velocity))
+        clock.stop("density")
+
         report = StepReport(
             dt, 1, worst, volume, energy, inflow, outflow,
-            [*warnings, *self.warnings(0, relaxed)], [relaxed.info], clock.seconds,
+            [*warnings, *self.warnings(0, relaxed)], [relaxed.info, *solves], clock.seconds,
         )  # fmt: skip
-        return self._state(now, number, velocity, relaxed.pressure, seen.phi, tracked, bodies, contacts), report
+        return self._state(now, number, velocity, relaxed.pressure, seen.phi, tracked, bodies, contacts, shift), report
 
     def _stable(self, state) -> float:
         """The longest sub-step [s]."""
@@ -157,17 +164,35 @@ class ClassicStepper(Fluid):
             density=self.scene.density, surface_pressure=air, tolerance=method.tolerance,
             over_relaxation=method.over_relaxation, start=start, head=cells.head,
         )  # fmt: skip
-        most = math.inf
-        if isinstance(self.tracker, Markers):  # they may crowd for a while; others have no room but that of a cell
-            parts = zip(relaxed.velocity, cells.faces, strict=True)
-            most = max(float(np.abs(u[beside]).max(initial=0.0)) for u, beside in parts)
-        meet_air(relaxed.velocity, cells.free, most)
+        # markers may crowd for a while; other trackers have no room but that of a cell
+        meet_air(relaxed.velocity, cells.free, held=isinstance(self.tracker, Markers))
         return relaxed
 
     def _everywhere(self, velocity, cells, solids) -> Faces:
         """The velocity beyond the liquid, in solids and in sources, float32."""
         velocity = Faces(*(np.asarray(u, np.float32) for u in velocity))
         return self.continued(velocity, Known(cells.faces, None, None), solids, self._window)
+
+    def _spread(self, seen, cells, boundary, solids, way) -> tuple[Faces, list[SolveInfo]]:
+        """The displacement [m] that evens out the density of particles, and how it was relaxed.
+
+        Cells whose liquid came together around air are full, though they are not full of particles, and what is full
+        stays as large as it is: nothing else would ever close them again. The more so the longer a `way` [m] the
+        fastest liquid goes in the sub-step, so that what rests is left alone.
+        """
+        still = self.grid.zeros_faces()
+        if seen.excess is None:
+            return still, []
+        rate = min(MOST_SHIFTED, SHIFT_RATE * way / self.grid.h)
+        relaxed = relax(
+            self.grid, still, cells.full, cells.surface, boundary._replace(velocity=still), 1.0,
+            tolerance=SPREAD_TOLERANCE, over_relaxation=self.scene.method.over_relaxation,
+            gain=rate * seen.excess,
+        )  # fmt: skip
+        most = FARTHEST_SHIFT * self.grid.h
+        shift = Faces(*(np.clip(s, -most, most).astype(np.float32) for s in relaxed.velocity))
+        shift = self.beyond.shift(shift, Known(cells.faces, None, None), solids)
+        return shift, [relaxed.info._replace(name="density")]
 
     def _given(self, cells, boundary) -> Faces:
         """The velocity that liquids and inflows have at the start, on faces beside liquid: that of the nearest."""
@@ -184,10 +209,10 @@ class ClassicStepper(Fluid):
                 velocity[a][tuple(i[mine] for i in np.nonzero(where))] = velocity_at(name, item, points[mine])[:, a]
         return velocity
 
-    def _state(self, time, steps, velocity, pressure, phi, tracked, bodies, contacts) -> State:
+    def _state(self, time, steps, velocity, pressure, phi, tracked, bodies, contacts, shift=None) -> State:
         return State(
-            time, steps, velocity, pressure, phi, tracked.particles, self.grid.zeros_faces(), bodies, contacts,
-            tracked=tracked.arrays,
+            time, steps, velocity, pressure, phi, tracked.particles,
+            self.grid.zeros_faces() if shift is None else shift, bodies, contacts, tracked=tracked.arrays,
         )  # fmt: skip
 
 
@@ -213,6 +238,11 @@ class _Cells:
         self.head = seen.head
         if seen.head is not None:
             self.head = np.where(self.surface & (np.abs(seen.head) > HALF * h), 0.0, seen.head)
+
+
+def _fastest(velocity: Faces) -> float:
+    """The largest velocity along an axis [m/s]."""
+    return max(float(max(u.max(), -u.min())) for u in velocity)
 
 
 def _closed(velocity: Faces, boundary: Boundary) -> Faces:

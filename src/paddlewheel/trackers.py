@@ -12,14 +12,15 @@ import numpy as np
 from paddlewheel.fluid import Fluid
 from paddlewheel.liquids import check_room, filled, particle_surface
 from paddlewheel.physics.advect import move
-from paddlewheel.physics.seeding import volume_seen
+from paddlewheel.physics.seeding import density_error, volume_seen
 from paddlewheel.physics.transfer import sorted_by_cell
 from paddlewheel.scene import Inflow, Liquid, labelled
 from paddlewheel.types import Body, Boundary, Faces, Particles
 
 __all__ = ["Markers", "Moved", "Seen", "Tracked", "Tracker", "Way"]
 
-RISEN, AT_START, LEFT = 0.2, 0.125, 0.05  # cells
+RISEN, AT_START, LEFT = 0.45, 0.25, 0.05  # cells that the surface is above the lower side of a cell
+NOISE = 0.05  # relative error of density that does not count beside the surface
 
 
 class Tracked(NamedTuple):
@@ -39,6 +40,7 @@ class Way(NamedTuple):
     number    of the step, for what is drawn at random
     before    the bodies at its start, and
     bodies    at its end
+    shift     [m] on faces: how far particles are to go besides, to keep their density
     """
 
     velocity: Faces
@@ -48,6 +50,7 @@ class Way(NamedTuple):
     number: int
     before: Sequence[Body] = ()
     bodies: Sequence[Body] = ()
+    shift: Faces | None = None
 
 
 class Moved(NamedTuple):
@@ -66,12 +69,14 @@ class Seen(NamedTuple):
     wet  the cells that have liquid in them, bool; those with φ < 0 must be among them, solid ones may be
     head     how far the surface is above each centre [m], if there is one surface in each column; else None
     volume   [m³] that the tracker itself knows; None for that of φ
+    excess   of the density of particles, relative, at centres; None if there are none all over the liquid
     """
 
     phi: np.ndarray
     wet: np.ndarray
     head: np.ndarray | None = None
     volume: float | None = None
+    excess: np.ndarray | None = None
 
 
 class Tracker(Protocol):
@@ -96,8 +101,9 @@ class Markers:
     """Particles all over the liquid, which go with the flow and carry nothing. A cell with one of them has liquid.
 
     But not at once: the surface has to be within it by RISEN, and to leave it but for LEFT until it has none again.
-    Else a particle that crosses the side of a cell by a hair would change the pressure below by the weight of a cell,
-    and still water would not stay still. Which cells have liquid is remembered; at the start shapes tell it.
+    Chance moves the surface of particles by a fifth of a cell, and a cell more or less changes the pressure below by
+    its weight: still water would not stay still. Which cells have liquid is remembered; at the start shapes tell it, by
+    AT_START, from which on none is without a particle. Those may not have liquid: in splashes velocities run away.
     """
 
     def __init__(self, fluid: Fluid):
@@ -123,8 +129,10 @@ class Markers:
         near, carried = np.empty(len(particles.position), np.bool_), None
         if fluid.solids.moving:
             carried = fluid.solids.carried(particles.position, way.time, now, way.before, way.bodies)
+        parts = zip(way.velocity, way.shift, strict=True)
+        velocity = Faces(*(u + s * np.float32(1 / way.dt) for u, s in parts))
         move(
-            self.grid, particles.position, way.velocity, way.boundary, way.dt,
+            self.grid, particles.position, velocity, way.boundary, way.dt,
             open_sides=self.scene.open_sides, stages=2, carried=carried, near=near,
         )  # fmt: skip
         stuck = fluid.solids.push_out(particles.position, way.boundary, now, way.bodies, near).stuck
@@ -136,13 +144,15 @@ class Markers:
 
     def seen(self, tracked: Tracked, boundary: Boundary) -> tuple[Tracked, Seen]:
         particles, first = sorted_by_cell(self.grid, tracked.particles)
-        phi, _ = particle_surface(
-            self.grid, particles, first, boundary, *self._seen(boundary),
+        seen, room = self._seen(boundary)
+        phi, counted = particle_surface(
+            self.grid, particles, first, boundary, seen, room,
             per_cell=self.fluid.per_cell, drains=self.fluid.sources.drains,
         )  # fmt: skip
+        excess = density_error(counted, seen, phi, self.grid.h, per_cell=self.fluid.per_cell, below=0.0, noise=NOISE)
         within = self.grid.h * (0.5 - np.where(tracked.arrays["wet"], LEFT, RISEN))
         wet = (np.diff(first).reshape(self.grid.shape) > 0) & (phi < within) | (phi < 0)
-        return Tracked(particles, {"wet": wet}), Seen(phi, wet)
+        return Tracked(particles, {"wet": wet}), Seen(phi, wet, excess=excess)
 
     def _seen(self, boundary) -> tuple[np.ndarray, float]:
         """The open volume about each cell centre [cells], and the sum of all; measured anew where solids move."""

@@ -67,12 +67,13 @@ def relax(
     over_relaxation: float = 1.7,
     start: np.ndarray | None = None,
     head: np.ndarray | None = None,
+    gain: np.ndarray | None = None,
 ) -> Relaxed:
     """Take the divergence from full cells: it ends up below `tolerance` × the largest there was before.
 
     velocity is that after forces acted, with the solids' on closed faces; full and surface are cells, bool; start is a
-    pressure [Pa] to begin from, such as the last step's; head, if known, how far the surface is above each centre [m].
-    Open faces are those with w > 0.
+    pressure [Pa] to begin from, such as the last step's; head, if known, how far the surface is above each centre [m];
+    gain the divergence [1/s] that cells should have instead of none. Open faces are those with w > 0.
     """
     began = time.perf_counter()
     liquid = full | surface
@@ -83,6 +84,8 @@ def relax(
 
     whole = Faces(*(np.ones(u.shape, np.float32) for u in velocity))
     b = divergence(velocity, whole, grid.h)
+    if gain is not None:
+        b -= gain
     bits, cells, reds = _unknowns(full, boundary.open)
     regions = _closed(full, surface, bits, boundary.open)
     lost = np.empty(0)

@@ -337,7 +337,16 @@ def _between(node, a, b, c):
     return 0.125 * np.float64(low + high)
 
 
-def density_error(density: np.ndarray, seen: np.ndarray, phi: np.ndarray, h: float, *, per_cell: int = 8) -> np.ndarray:
+def density_error(
+    density: np.ndarray,
+    seen: np.ndarray,
+    phi: np.ndarray,
+    h: float,
+    *,
+    per_cell: int = 8,
+    below: float = 0.5,
+    noise: float = _NOISE,
+) -> np.ndarray:
     """How much more volume the particles about each cell centre stand for than there is, in cells, float32.
 
         density / per_cell − seen     in liquid cells, between −½ and ½
@@ -345,8 +354,8 @@ def density_error(density: np.ndarray, seen: np.ndarray, phi: np.ndarray, h: flo
     density is Σ_p Π_a max(0, 1 − |x_p − c|_a/h), the particles under a hat (in 2-D
     of x and y only); seen the open volume under it, from volume_seen. Where the
     hat reaches air (φ [m] ≥ 0 in one of the 27 cells around) it is not full for a
-    good reason: a lack counts from half a cell below the surface on, against
-    what a flat surface at φ would leave, 1 − ½ (1 + φ/h)². There _NOISE is taken
+    good reason: a lack counts from so many cells `below` the surface on, against
+    what a flat surface at φ would leave, 1 − ½ (1 + φ/h)². There `noise` is taken
     off both, or chance alone would move the liquid. In air, and where less
     than _LEAST_SEEN is seen, the error is 0. After Kugelstadt et al. 2019.
     """
@@ -354,14 +363,15 @@ def density_error(density: np.ndarray, seen: np.ndarray, phi: np.ndarray, h: flo
     if phi.ndim != 3 or not density.shape == seen.shape == phi.shape:
         raise ValueError(f"density {density.shape}, seen {seen.shape}, phi {phi.shape}: expected values at centres")
     error = np.empty(phi.shape, np.float32)
-    _density_error(error, density, seen, phi, np.float32(1 / per_cell), np.float32(1 / h))
+    near, noise = np.float32(1 - below), np.float32(noise)
+    _density_error(error, density, seen, phi, near, noise, np.float32(1 / per_cell), np.float32(1 / h))
     return error
 
 
 @kernel
-def _density_error(error, density, seen, phi, per_particle, per_h):
+def _density_error(error, density, seen, phi, near, noise, per_particle, per_h):
     nx, ny, nz = phi.shape
-    half, noise = np.float32(0.5), np.float32(_NOISE)
+    half = np.float32(0.5)
     for plane in prange(nx):
         i = np.int64(plane)
         highest = np.empty(nz, np.float32)
@@ -380,7 +390,7 @@ def _density_error(error, density, seen, phi, per_particle, per_h):
                     if max(highest[max(k - 1, 0)], highest[k], highest[min(k + 1, nz - 1)]) >= 0.0:
                         missing = max(np.float32(1) + phi[i, j, k] * per_h, np.float32(0))
                         lack = np.float32(0)
-                        if missing < half:
+                        if missing < near:
                             lack = min(excess + (half * missing * missing + noise) * room, lack)
                         excess = max(excess - noise * room, lack)
                     error[i, j, k] = min(max(excess, -half), half)

@@ -32,7 +32,7 @@ def beside(wet: np.ndarray, open: Faces) -> Faces:
     return Faces(*(f & (w > 0) for f, w in zip(faces_beside(wet), open, strict=True)))
 
 
-def meet_air(velocity: Faces, free: np.ndarray, most: float = np.inf) -> None:
+def meet_air(velocity: Faces, free: np.ndarray, held: bool = False) -> None:
     """Set the velocity [m/s] of free faces, in place, so that no surface cell has a divergence.
 
     Along an axis with one free face, that moves as the one opposite to it does, and the axis has no divergence. Along
@@ -41,11 +41,12 @@ def meet_air(velocity: Faces, free: np.ndarray, most: float = np.inf) -> None:
     continuity; a layer parts from nothing but what flows along it, and what falls freely keeps its velocity. Faces
     between two cells of liquid, and at walls, are not touched.
 
-    None becomes faster than `most` [m/s] by that. Where splashes meet in surface cells, which have no pressure to part
-    them, what five faces let in would have to leave by the sixth; in the next step that is one of the five of another
-    cell, and so on. Such cells are not full, so there is room for it.
+    If they are `held`, none becomes faster by that than the fastest of the cell's faces was. Where splashes meet in
+    surface cells, which have no pressure to part them, what five faces let in would have to leave by the sixth; in the
+    next step that is one of the five of another cell, and so on: energy from nowhere. Cells that do not hold all that
+    they have room for need not lose at once what they are given.
     """
-    _meet_air(velocity, free, most)
+    _meet_air(velocity, free, held)
 
 
 @kernel
@@ -69,7 +70,7 @@ def _free_faces(out, wet, open):
 
 
 @kernel
-def _meet_air(velocity, free, most):
+def _meet_air(velocity, free, held):
     """Each free face has one cell of liquid, so no two cells write to the same."""
     nx, ny, nz = free.shape
     for plane in prange(nx):
@@ -79,7 +80,7 @@ def _meet_air(velocity, free, most):
                 bits = int(free[i, j, k])
                 if bits == 0:
                     continue
-                single, double, outflow = 0, 0, 0.0
+                single, double, outflow, fastest = 0, 0, 0.0, 0.0
                 for a in range(3):
                     d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
                     which = bits >> (2 * a) & 3
@@ -89,8 +90,10 @@ def _meet_air(velocity, free, most):
                         velocity[a][i + d0, j + d1, k + d2] = velocity[a][i, j, k]
                     else:
                         outflow += np.float64(velocity[a][i + d0, j + d1, k + d2]) - velocity[a][i, j, k]
+                    fastest = max(fastest, abs(velocity[a][i, j, k]), abs(velocity[a][i + d0, j + d1, k + d2]))
                     single += which == 1 or which == 2
                     double += which == 3
+                most = fastest if held else np.inf
                 less = outflow / single if single > 0 else 0.5 * outflow / double
                 for a in range(3):
                     d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
