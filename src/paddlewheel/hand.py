@@ -12,15 +12,19 @@ is the hand's impulse in a step, and  M V = M V* + … + Gᵀ j  becomes
 
 A target far away pulls as one LEAD away would: water has to make way.
 
+Honey resists by about  d = 6π μ r  times a body's speed, r being the radius of a ball as large, so there
+k = m ω² + d ω: it follows about as soon as in water, if walls near it do not hold it back.
+
 A weight is held  m g / k  below its target; buoyancy counts. A target that moves
 at U is followed without delay if U is known, and c U / k behind it if not.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.scene import Hand, RigidBody, Scene, labelled
+from paddlewheel.scene import Hand, Inflow, Liquid, RigidBody, Scene, labelled
 from paddlewheel.solids import argument
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.pose import rotation_of
@@ -63,6 +67,8 @@ class Hands:
         self.scene, self._masses = scene, masses
         self._bodies = [item for item in scene.items if isinstance(item, RigidBody)]
         self._scripted = labelled(scene.items, Hand)
+        liquids = (item for _, item in labelled(scene.items, Liquid | Inflow))
+        self._thickest = max((item.viscosity for item in liquids if not callable(item.viscosity)), default=0.0)
         self._own: Hold | None = None
 
     def grab(self, bodies, body: int | RigidBody, point) -> None:
@@ -109,8 +115,16 @@ class Hands:
         return [self._index(item.body) for name, item in self._scripted if item.target(time, name) is not None]
 
     def _hold(self, n, point, target, velocity) -> Hold:
-        mass, quick = self._masses[n].volume * (self._bodies[n].density + self.scene.density), QUICK * self.scene.fps
-        return Hold(n, point, target, velocity, mass * quick**2, 2 * mass * quick, LEAD * max(self.scene.size))
+        volume, quick = self._masses[n].volume, QUICK * self.scene.fps
+        mass = volume * (self._bodies[n].density + self.scene.density)
+        stiffness = mass * quick**2 + self._drag(volume) * quick
+        return Hold(n, point, target, velocity, stiffness, 2 * mass * quick, LEAD * max(self.scene.size))
+
+    def _drag(self, volume) -> float:
+        """About what the thickest liquid that has one viscosity resists a body with, over its speed [N s/m]."""
+        if self.scene.grid.is_2d:
+            return 4 * math.pi * self._thickest * self.scene.grid.h
+        return 6 * math.pi * self._thickest * (0.75 / math.pi * volume) ** (1 / 3)
 
     def _index(self, body) -> int:
         if isinstance(body, RigidBody):
