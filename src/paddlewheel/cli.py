@@ -221,7 +221,7 @@ def _add_run(commands) -> None:
         metavar="LAST|FIRST-LAST",
         help="up to which frame; those before FIRST are computed but not kept (default: 1-240)",
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder of the frames (default: out/SCENE)")
+    _add_out(parser, "folder of the frames (default: out/SCENE)")
     begin = parser.add_mutually_exclusive_group()
     begin.add_argument("--resume", action="store_true", help="go on from the last whole frame in the folder")
     begin.add_argument("--overwrite", action="store_true", help="remove the frames in the folder and begin anew")
@@ -273,9 +273,8 @@ def _add_render(commands) -> None:
   paddlewheel render out/dam-break --from 3,1.5,3 --at 1,0.4,0.5 --size 1920x1080 --orbit 60 --video
   paddlewheel render out/dam-break --frames 18-18 --quality --samples 256""",
     )
-    parser.add_argument("cache", type=Path, metavar="DIR", help="the folder of a run")
-    parser.add_argument("--frames", type=_frames, metavar="LAST|FIRST-LAST", help="only these (default: all)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the pictures go (default: to the frames)")
+    _add_frames_of_run(parser)
+    _add_out(parser, "where the pictures go (default: to the frames)")
     parser.add_argument("--sheet", action="store_true", help=f"also NAME.sheet.png, {render.ON_SHEET} of them in one")
     parser.add_argument("--video", action="store_true", help="also NAME.mp4")
     parser.add_argument(
@@ -318,11 +317,10 @@ def _add_export(commands) -> None:
   paddlewheel export out/dam-break --what surface --cells 96 --smooth 0.7     the surface anew, from particles
   paddlewheel export out/plume --format vdb                           smoke: density, temperature, vel""",
     )
-    parser.add_argument("cache", type=Path, metavar="DIR", help="the folder of a run")
+    _add_frames_of_run(parser)
     parser.add_argument(
         "--format", type=_names, default=["ply"], metavar="NAME,…", help=f"{', '.join(FORMATS)} (default: ply)"
     )
-    parser.add_argument("--frames", type=_frames, metavar="LAST|FIRST-LAST", help="only these (default: all)")
     parser.add_argument("--what", type=_names, metavar="NAME,…", help=f"{', '.join(WHAT)} (default: all there is)")
     parser.add_argument(
         "--cells", type=int, metavar="N",
@@ -331,7 +329,7 @@ def _add_export(commands) -> None:
     parser.add_argument(
         "--smooth", type=float, default=0.0, metavar="CELLS", help="smooth the surface by so many cells (default: 0)"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the files go (default: export in the folder)")
+    _add_out(parser, "where the files go (default: export in the folder)")
     parser.add_argument(
         "--blender", action="store_true", help="also NAME.blender.py, which builds a scene of usd and vdb"
     )
@@ -354,9 +352,7 @@ def _add_gallery(commands) -> None:
     parser.add_argument("--page", type=Path, metavar="DIR", help="make index.html there, and the pictures on it")
     parser.add_argument("--only", type=_names, metavar="NAME,…", help="run only these; the page has all that are there")
     parser.add_argument("--again", action="store_true", help="also those that are there already")
-    parser.add_argument(
-        "--out", type=Path, default=Path("out/gallery"), metavar="DIR", help="what is kept (default: %(default)s)"
-    )
+    _add_out(parser, "what is kept (default: %(default)s)", Path("out/gallery"))
     parser.set_defaults(command=gallery.show)
 
 
@@ -384,7 +380,7 @@ def _add_first_step(commands) -> None:
   paddlewheel first-step still-water --cells 48 --set tilt=45 --set weights=volume""",
     )
     _add_scene(parser)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the picture goes (default: out/SCENE)")
+    _add_out(parser, "where the picture goes (default: out/SCENE)")
     parser.set_defaults(command=run.draw_first_step)
 
 
@@ -402,6 +398,15 @@ def _add_parameters(parser) -> None:
     )
 
 
+def _add_frames_of_run(parser) -> None:
+    parser.add_argument("cache", type=Path, metavar="DIR", help="the folder of a run")
+    parser.add_argument("--frames", type=_frames, metavar="LAST|FIRST-LAST", help="only these (default: all)")
+
+
+def _add_out(parser, told: str, default: Path | None = None) -> None:
+    parser.add_argument("--out", type=Path, default=default, metavar="DIR", help=told)
+
+
 def _add_bench(commands) -> None:
     parser = commands.add_parser("bench", help="measure speed and memory")
     kinds = parser.add_subparsers(title="benchmarks", required=True, metavar="BENCHMARK", parser_class=_Parser)
@@ -415,14 +420,14 @@ def _add_bench(commands) -> None:
   paddlewheel bench pressure --cells 64,128 --solver multigrid --tolerance 1e-10""",
     )
     _add_ladder(pressure, "--cells", benchmark.CELLS, "along each side of the cube")
-    pressure.add_argument("--tolerance", type=float, default=1e-6, help="of the solve (default: %(default)g)")
+    _add_tolerance(pressure, 1e-6)
     pressure.add_argument(
         "--solver",
         choices=SOLVERS,
         help=f"only this one, on every grid (default: both, MIC(0) up to {benchmark.MOST_MIC} cells)",
     )
     _add_json(pressure)
-    pressure.add_argument("--plot", type=Path, metavar="FILE", help="draw time and iterations against unknowns there")
+    _add_plot(pressure, "time and iterations against unknowns")
     pressure.set_defaults(command=bench.pressure)
 
     _add_liquid(kinds)
@@ -463,7 +468,7 @@ def _add_liquid(kinds) -> None:
     )
     _add_count(parser, "--steps", benchmark.STEPS, f"that are timed, after {benchmark.WARM_STEPS} that are not")
     _add_json(parser)
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw time, stages and memory against the grid there")
+    _add_plot(parser, "time, stages and memory against the grid")
     parser.set_defaults(command=bench.liquid)
 
 
@@ -513,7 +518,7 @@ def _add_classic(kinds) -> None:
     )
     _add_ladder(parser, "--cells", benchmark.CLASSIC_CELLS, "along each side of the cube")
     _add_json(parser)
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw sweeps and time against the grid there")
+    _add_plot(parser, "sweeps and time against the grid")
     parser.set_defaults(command=bench.classic)
 
 
@@ -546,7 +551,7 @@ def _add_viscosity(kinds) -> None:
   paddlewheel bench viscosity --cells 64 --tolerance 1e-9""",
     )
     _add_ladder(parser, "--cells", benchmark.VISCOUS_CELLS, "along each side of the cube")
-    parser.add_argument("--tolerance", type=float, default=1e-4, help="of the solve (default: %(default)g)")
+    _add_tolerance(parser, 1e-4)
     _add_json(parser)
     parser.set_defaults(command=bench.viscosity)
 
@@ -558,6 +563,14 @@ def _add_ladder(parser, name: str, cells, what: str) -> None:
 
 def _add_count(parser, name: str, count: int, what: str) -> None:
     parser.add_argument(name, type=int, default=count, metavar="N", help=f"{what} (default: %(default)d)")
+
+
+def _add_tolerance(parser, tolerance: float) -> None:
+    parser.add_argument("--tolerance", type=float, default=tolerance, help="of the solve (default: %(default)g)")
+
+
+def _add_plot(parser, what: str) -> None:
+    parser.add_argument("--plot", type=Path, metavar="FILE", help=f"draw {what} there")
 
 
 def _add_json(parser) -> None:

@@ -19,15 +19,6 @@ from paddlewheel.types import Particles
 POOL = Liquid(HalfSpace((0, 0.5, 0), (0, 1, 0)))
 
 
-@pytest.fixture
-def space():
-    """Skip where 3-D pictures cannot be drawn: there the simulator works all the same."""
-    try:
-        render_liquid.require_pyvista()
-    except MissingExtraError as error:
-        pytest.skip(str(error))
-
-
 def drawn(path, scene):
     """Draw the start of a scene, with four particles in each liquid cell; its pixels (rows, columns, 3)."""
     stepper = Falling(scene)

@@ -7,22 +7,12 @@ import pytest
 from paddlewheel import Box, Cylinder, Liquid, RigidBody, Scene, Simulation, Smoke
 from paddlewheel.cli import main
 from paddlewheel.output.camera import DEFAULT_VIEW, Camera, View
-from paddlewheel.output.picture import MissingExtraError
 from paddlewheel.output.render import Painter
-from paddlewheel.output.render_liquid import require_pyvista
 from paddlewheel.output.water import WATER, shaded, sky
 from paddlewheel.types import Grid
 
 SIZE = (2.0, 1.0, 1.0)
 MIDDLE = (1.0, 0.5, 0.5)
-
-
-@pytest.fixture
-def space():
-    try:
-        require_pyvista()
-    except MissingExtraError as error:
-        pytest.skip(str(error))
 
 
 def test_a_camera_looks_where_it_should():

@@ -276,6 +276,7 @@ def test_without_the_extra_it_is_named(capsys, monkeypatch):
     [
         (["dam-brake"], "did you mean 'dam-break'"),
         (["."], "no run is there"),
+        (["out/dam-break"], "out/dam-break: there is no such folder"),
         (["dam-break", "--set", "wet=1"], "parameter='wet'"),
     ],
 )

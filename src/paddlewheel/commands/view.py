@@ -52,6 +52,8 @@ def _driver(options) -> tuple[Driver, Scene, str]:
         for note in notes:
             complain(f"warning: {note}")
         return Playback(cache, scene), scene, cache.name
+    if len(folder.parts) > 1 and not folder.exists():
+        raise ValueError(f"{folder}: there is no such folder, and no such file")
     source = scenes.find(options.scene, scenes.parameters(options), "view")
     scene = scenes.build(source)
     return Session(scene, source.guarded), scene, source.name
