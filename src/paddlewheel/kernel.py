@@ -20,7 +20,6 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -28,7 +27,7 @@ import numba
 from numba import prange
 from numba.core import event
 
-__all__ = ["compile_seconds", "kernel", "prange", "source_hash", "threads", "threads_worth"]
+__all__ = ["FEW", "compile_seconds", "kernel", "prange", "source_hash", "threads", "threads_worth"]
 
 # Full fast maths would delete tests for NaN and infinity. Sums must keep their order: with "reassoc" machine code of
 # the process that compiled a kernel adds up in another one than that which is loaded from the cache, and a run that is
@@ -67,18 +66,26 @@ def threads() -> int:
     return numba.get_num_threads()
 
 
-@contextmanager
-def threads_worth(items: int):
+def threads_worth(items: int) -> "_ThreadsWorth":
     """Run kernels on one thread inside, if they have so few items that waking the others costs more than it saves."""
-    before = threads()
-    if before == 1 or items > FEW:  # as it is
-        yield
-        return
-    numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
+    return _ThreadsWorth(items)
+
+
+class _ThreadsWorth:
+    """Not a generator: a step of a small scene enters it more than twenty times, and that took a fiftieth of it."""
+
+    def __init__(self, items: int):
+        self._few, self._before = items <= FEW, 1
+
+    def __enter__(self) -> None:
+        if self._few:
+            self._before = threads()
+            if self._before > 1:
+                numba.set_num_threads(1)
+
+    def __exit__(self, *_) -> None:
+        if self._before > 1:
+            numba.set_num_threads(self._before)
 
 
 def compile_seconds() -> float:

@@ -319,9 +319,7 @@ def _assembled(box, velocity, ghosted, boundary, scale) -> System:
 
 def _update(out, known, velocity, open, p, ghosted, box, scale) -> None:
     """out = velocity − scale × the differences of p, in place if they are one array, and known, where p is known."""
-    origin = tuple(s.start for s in box)
-    for axis in range(3):
-        _subtract_gradient(out[axis], known[axis], velocity[axis], open[axis], p, ghosted, axis, origin, scale)
+    _subtract_gradients(out, known, velocity, open, p, ghosted, tuple(s.start for s in box), scale)
 
 
 @kernel(parallel=False)
@@ -371,6 +369,12 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity
             for k in range(nz):
                 if not touched[k]:
                     b[k] = 0.0
+
+
+@kernel(parallel=False)
+def _subtract_gradients(out, known, velocity, open, p, phi, origin, scale):
+    for axis in range(3):
+        _subtract_gradient(out[axis], known[axis], velocity[axis], open[axis], p, phi, axis, origin, scale)
 
 
 @kernel

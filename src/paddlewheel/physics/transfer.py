@@ -15,7 +15,7 @@ from paddlewheel.grid.sample import (
     take_from_faces,
 )
 from paddlewheel.grid.stencil import as_faces
-from paddlewheel.kernel import kernel, prange
+from paddlewheel.kernel import FEW, kernel, prange
 from paddlewheel.types import Faces, Grid, Particles
 
 __all__ = ["density", "sorted_by_cell", "to_cells", "to_faces", "to_particles"]
@@ -42,12 +42,13 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     shift = max(cells // BUCKETS, 1).bit_length() - 1
     buckets = (cells - 1 >> shift) + 1
 
-    cell, counts, unplaced = np.empty(n, np.int32), np.zeros((BLOCKS, buckets), np.int64), np.zeros(BLOCKS, np.int64)
+    blocks = BLOCKS if n > FEW else 1  # whose counters, summed up, take longer than the particles if these are few
+    cell, counts, unplaced = np.empty(n, np.int32), np.zeros((blocks, buckets), np.int64), np.zeros(blocks, np.int64)
     _count(cell, counts, unplaced, position, grid.shape, grid.first, 1 / grid.h, shift)
     if unplaced.any():
         raise ValueError(f"the position of {unplaced.sum()} particles is not a number (NaN)")
     # within a bucket the particles of one block come before those of the next
-    ends = np.cumsum(counts.T).reshape(buckets, BLOCKS).T
+    ends = np.cumsum(counts.T).reshape(buckets, blocks).T
     starts = np.ascontiguousarray(ends - counts)
     order = np.empty(n, np.int32)
     begins = np.append(starts[0], n)
@@ -78,9 +79,9 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
 def _count(cell, counts, unplaced, position, shape, lowest, per_cell, shift):
     """The cell of each particle, and how many of each block are in each bucket."""
     nx, ny, nz = shape
-    for block in prange(BLOCKS):
+    for block in prange(counts.shape[0]):
         count = counts[block]
-        for number in range(*_share(block, len(cell))):
+        for number in range(*_share(block, len(cell), counts.shape[0])):
             p = np.uint64(number)
             x = position[p, 0] * per_cell - lowest[0]
             y = position[p, 1] * per_cell - lowest[1]
@@ -98,17 +99,17 @@ def _index(x, n):
 
 
 @kernel(parallel=False)
-def _share(block, n):
-    """The range of n items that one of BLOCKS blocks has."""
-    return n * np.int64(block) // BLOCKS, n * (np.int64(block) + 1) // BLOCKS
+def _share(block, n, blocks):
+    """The range of n items that one of some blocks has."""
+    return n * np.int64(block) // blocks, n * (np.int64(block) + 1) // blocks
 
 
 @kernel
 def _spread(order, starts, cell, shift):
     """The numbers of the particles, in the order of their buckets. starts become ends."""
-    for block in prange(BLOCKS):
+    for block in prange(starts.shape[0]):
         at = starts[block]
-        start, stop = _share(block, len(cell))
+        start, stop = _share(block, len(cell), starts.shape[0])
         for p in range(start, stop):
             bucket = np.uint64(cell[np.uint64(p)] >> shift)
             order[np.uint64(at[bucket])] = p
@@ -145,7 +146,7 @@ def _order_buckets(order, first, cell, begins, shares, shift):
 def _permute(out, values, order):
     """Rows of `values` in the given order."""
     for block in prange(BLOCKS):
-        for number in range(*_share(block, len(order))):
+        for number in range(*_share(block, len(order), BLOCKS)):
             to, p = np.uint64(number), np.uint64(order[number])
             for a in range(values.shape[1]):
                 out[to, a] = values[p, a]
@@ -155,7 +156,7 @@ def _permute(out, values, order):
 def _look_up(order, values):
     """Replace each index by the value there."""
     for block in prange(BLOCKS):
-        for number in range(*_share(block, len(order))):
+        for number in range(*_share(block, len(order), BLOCKS)):
             to = np.uint64(number)
             order[to] = values[np.uint64(order[to])]
 
@@ -230,7 +231,7 @@ def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.nd
 def _sum_in_cells(sums, carried, first):
     """The number of the particles of each cell, and the sums of both columns of what they carry."""
     for block in prange(BLOCKS):
-        for cell in range(*_share(block, sums.shape[1])):
+        for cell in range(*_share(block, sums.shape[1], BLOCKS)):
             a = b = np.float32(0)
             for number in range(first[cell], first[cell + 1]):
                 p = np.uint64(number)
@@ -312,7 +313,7 @@ def _subtract(out, new, old, flip):
 def _interpolate(velocity, affine, position, faces, lowest, kept, per_cell):
     """v ← kept v + u(x), or in place of the kept part the gradient."""
     for block in prange(BLOCKS):
-        for number in range(*_share(block, len(position))):
+        for number in range(*_share(block, len(position), BLOCKS)):
             p = np.uint64(number)
             x = position[p, 0] * per_cell - lowest[0]
             y = position[p, 1] * per_cell - lowest[1]

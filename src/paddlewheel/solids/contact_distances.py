@@ -40,9 +40,9 @@ class Distances:
         """
         out = np.empty(len(points))
         kind = self._kind[thing]
-        for number in np.flatnonzero(np.bincount(kind)):
+        for number in np.bincount(kind).nonzero()[0]:
             shape = self._table(number) if rough else self._shapes[number]
-            piece = np.flatnonzero(kind == number)
+            piece = kind == number
             out[piece] = shape.distance(points[piece])
         return out
 

@@ -78,8 +78,8 @@ def _clear(things, surfaces, body, thing, way) -> np.ndarray:
     costs little: a wall around everything.
     """
     out = np.zeros(len(body), np.bool_)
-    asked = np.flatnonzero(np.isinf(things.low[thing]).all(axis=1) & ~things.distances.costly[thing])
-    if len(asked):
+    asked = np.isinf(things.low[thing]).all(axis=1) & ~things.distances.costly[thing]
+    if asked.any():
         body, thing = body[asked], thing[asked]
         centre = np.einsum("nji,nj->ni", things.rotation[thing], things.origin[body] - things.origin[thing])
         out[asked] = things.distances.at(thing, centre) > surfaces.reach[body] + way[asked]

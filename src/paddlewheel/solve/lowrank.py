@@ -17,7 +17,6 @@ constants, so they are solved for on their own (deflation): with E the regions,
 """
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -30,6 +29,7 @@ Apply = Callable[[np.ndarray, np.ndarray], float]  # (q, x): q = A x, and x · A
 Precondition = Callable[[np.ndarray, np.ndarray], None]  # (z, r): z = B r
 
 KEPT = 3  # rows at most whose columns of B Rᵀ are kept: those of one body in a plane
+STRONG = 1e6  # of R B Rᵀ, above which they are not: what rounding leaves of z − B Rᵀ y is too much then
 
 _NOTHING = 1e-9  # of what a constant pushes with on one side of a term: the rest is rounding
 
@@ -103,10 +103,13 @@ class LowRank:
     def corrected(self, precondition: Precondition, seen: Callable[[], np.ndarray] | None = None) -> Precondition:
         """The preconditioner of A + RᵀR from that of A, B; seen() is R B Rᵀ, found row by row if it is not given."""
         live = np.flatnonzero(self._live())
-        kept = np.stack(list(self._columns(precondition, live))) if 0 < len(live) <= KEPT else None
-        if kept is not None or seen is None:
-            seen = partial(self._seen_through, live, self._columns(precondition, live) if kept is None else kept)
-        self.reply = np.linalg.inv(np.eye(self._rows.count) + seen())
+        kept, found = None, None
+        if 0 < len(live) <= KEPT:
+            kept = np.stack(list(self._columns(precondition, live)))
+            found = self._seen_through(live, kept)
+        if found is None or found.max() > STRONG:
+            kept, found = None, self._seen_through(live, self._columns(precondition, live)) if seen is None else seen()
+        self.reply = np.linalg.inv(np.eye(self._rows.count) + found)
         rest = self._layout.zeros(np.float32)
 
         def woodbury(z, r):

@@ -110,28 +110,47 @@ def _layout(unknown: np.ndarray) -> Layout:
     n0, n1, n2 = unknown.shape
     spans = np.empty((n0, n1, 2), np.int32)
     _spans(spans, unknown)
-    i, j = np.nonzero(spans[..., 1] > 0)
-    order = np.lexsort((j & 1, i & 1, j >> 1, i >> 1))
-    i, j = i[order], j[order]
-    first, last = spans[i, j].T.astype(np.int64)
-
     pitch = ((n2 + 2) // 2 + 8) // 8 * 8  # room for the neighbours of the last cell of either colour
-    starts = np.zeros((n0 + 3, n1 + 3), np.int64)
-    starts[i + 1, j + 1] = pitch * np.arange(1, len(i) + 1)
-    rows = np.empty((len(i), 10), np.int64)
-    rows[:, START], rows[:, FIRST], rows[:, LAST] = starts[i + 1, j + 1], (first + 1) // 2, last // 2 + 1
-    rows[:, I], rows[:, J], rows[:, PLAIN] = i, j, 0
-    rows[:, BELOW_I], rows[:, ABOVE_I] = starts[i, j + 1], starts[i + 2, j + 1]
-    rows[:, BELOW_J], rows[:, ABOVE_J] = starts[i + 1, j], starts[i + 1, j + 2]
-
-    # A block ends only where a coarse row does.
-    coarse = (i >> 1) * (n1 + 1) + (j >> 1)
-    ends = np.append(np.nonzero(np.diff(coarse))[0] + 1, len(rows))
-    work = np.append(0, np.cumsum(rows[:, LAST] - rows[:, FIRST]))
-    wanted = work[-1] * np.arange(1, BLOCKS) / BLOCKS
-    cuts = ends[np.searchsorted(work[ends], wanted)] if len(rows) else np.zeros(BLOCKS - 1, np.int64)
-    blocks = np.concatenate([[0], cuts, [len(rows)]]).astype(np.int64)
+    starts, blocks = np.zeros((n0 + 3, n1 + 3), np.int64), np.zeros(BLOCKS + 1, np.int64)
+    rows = _lay_out(starts, blocks, spans, pitch)
     return Layout(rows, blocks, starts, unknown.shape, pitch * (len(rows) + 1))
+
+
+@kernel(parallel=False)
+def _lay_out(starts, blocks, spans, pitch):
+    """The rows that hold any unknown, by twos in i and j; sets where each starts, and where blocks begin and end."""
+    n0, n1, _ = spans.shape
+    count = work = 0
+    for i in range(n0):
+        for j in range(n1):
+            if spans[i, j, 1] > 0:
+                count += 1
+                work += spans[i, j, 1] // 2 + 1 - (spans[i, j, 0] + 1) // 2
+    rows = np.zeros((count, 10), np.int64)
+    end = done = 0
+    block = 1
+    for ci in range((n0 + 1) // 2):
+        for cj in range((n1 + 1) // 2):
+            before = end
+            for i in range(2 * ci, min(2 * ci + 2, n0)):
+                for j in range(2 * cj, min(2 * cj + 2, n1)):
+                    if spans[i, j, 1] > 0:
+                        row = rows[end]
+                        end += 1
+                        row[START] = starts[i + 1, j + 1] = pitch * end
+                        row[FIRST], row[LAST] = (spans[i, j, 0] + 1) // 2, spans[i, j, 1] // 2 + 1
+                        row[I], row[J] = i, j
+                        done += row[LAST] - row[FIRST]
+            # A block ends only where a coarse row does.
+            while end > before and block < blocks.shape[0] and done >= work * block / (blocks.shape[0] - 1):
+                blocks[block] = end
+                block += 1
+    for r in range(count):
+        row = rows[r]
+        i, j = row[I], row[J]
+        row[BELOW_I], row[ABOVE_I] = starts[i, j + 1], starts[i + 2, j + 1]
+        row[BELOW_J], row[ABOVE_J] = starts[i + 1, j], starts[i + 1, j + 2]
+    return rows
 
 
 @kernel(parallel=False)
