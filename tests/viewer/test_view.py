@@ -10,13 +10,14 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import paddlewheel as pw
 from paddlewheel import cli, gallery
 from paddlewheel.commands import view
 from paddlewheel.output.cache import Cache
-from paddlewheel.output.viewer.page import Page
+from paddlewheel.output.viewer.page import MOST, Page
 from paddlewheel.output.viewer.session import Driver, Session
 from waiting import until
 
@@ -104,6 +105,21 @@ def test_a_tab_that_does_not_read_holds_nobody_up(viewer):
             except TimeoutError:
                 break
     assert received < 60 * usual
+
+
+@needs_viser
+def test_no_more_frames_are_sent_than_can_be_seen(viewer, monkeypatch):
+    shown, sent = viewer(Session(SCENE), SCENE), []
+    monkeypatch.setattr(shown.page.stage, "show", lambda snapshot: sent.append(time.monotonic()))
+    with tab(shown):
+        assert until(lambda: sent)
+        start = time.monotonic()
+        while time.monotonic() < start + 0.5:
+            shown.driver.order(lambda: None)
+            time.sleep(0.002)
+        assert until(lambda: sent[-1] > start + 0.4)
+    assert len(sent) > 3
+    assert np.diff(sent).min() > 0.9 / MOST
 
 
 @needs_viser
