@@ -10,13 +10,14 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import paddlewheel as pw
 from paddlewheel import cli, gallery
 from paddlewheel.commands import view
 from paddlewheel.output.cache import Cache
-from paddlewheel.output.viewer.page import Page
+from paddlewheel.output.viewer.page import MOST, Page
 from paddlewheel.output.viewer.session import Driver, Session
 from waiting import until
 
@@ -104,6 +105,47 @@ def test_a_tab_that_does_not_read_holds_nobody_up(viewer):
             except TimeoutError:
                 break
     assert received < 60 * usual
+
+
+@needs_viser
+@pytest.mark.parametrize("one_way", [False, True])
+def test_a_tab_that_dies_with_a_body_in_its_hand_lets_it_go(viewer, one_way):
+    """Also a body that is only carried, which a hand may lead as any other."""
+    import msgspec
+
+    ball = pw.RigidBody(pw.Sphere((0.5, 0.6, 0.5), 0.15), 500.0, one_way=one_way)
+    scene = pw.Scene((1, 1, 1), N, items=[SCENE.items[0], ball])
+    session = Session(scene)
+    session.playing = True
+    shown = viewer(session, scene)
+    hand = tab(shown)
+    assert until(lambda: shown.page.stage.bodies[0].position[1] > 0)  # it is shown
+    where = {"start_position": tuple(shown.page.stage.bodies[0].position.tolist()), "start_screen_pos": (0.5, 0.5)}
+    where |= {"end_position": (0.2, 0.8, 0.5), "end_screen_pos": (0.4, 0.4), "button": "left", "modifier": None}
+    drag = {"type": "SceneNodeDragMessage", "name": "/bodies/0", "instance_index": None, "owner": ""}
+    for phase in ("start", "update"):
+        hand.send(msgspec.msgpack.encode(drag | {"phase": phase} | where))
+    assert until(lambda: session.held == 0)
+    assert until(lambda: session.latest.after(0, 0)[1].bodies[0].position[0] < 0.3)  # it follows
+    hand.socket.shutdown(socket.SHUT_RDWR)
+    hand.socket.close()
+    assert until(lambda: session.held is None)
+    assert until(lambda: session.latest.after(0, 0)[1].bodies[0].position[1] < 0.5)  # and falls
+
+
+@needs_viser
+def test_no_more_frames_are_sent_than_can_be_seen(viewer, monkeypatch):
+    shown, sent = viewer(Session(SCENE), SCENE), []
+    monkeypatch.setattr(shown.page.stage, "show", lambda snapshot: sent.append(time.monotonic()))
+    with tab(shown):
+        assert until(lambda: sent)
+        start = time.monotonic()
+        while time.monotonic() < start + 0.5:
+            shown.driver.order(lambda: None)
+            time.sleep(0.002)
+        assert until(lambda: sent[-1] > start + 0.4)
+    assert len(sent) > 3
+    assert np.diff(sent).min() > 0.9 / MOST
 
 
 @needs_viser

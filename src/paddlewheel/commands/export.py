@@ -50,7 +50,8 @@ def _write(source: scenes.Source, cache: Cache, frames: list[int], made: Frames,
             print(path)
         if written:
             size = sum(path.stat().st_size for path in written)
-            print(f"{written[0]} … {written[-1].name}, {len(written)} files, {size / 2**20:.3g} MiB")
+            many = f" … {written[-1].name}, {len(written)} files" if len(written) > 1 else ""
+            print(f"{written[0]}{many}, {size / 2**20:.3g} MiB")
 
 
 def _check(formats: list[str], what: list[str] | None) -> None:

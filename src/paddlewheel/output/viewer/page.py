@@ -20,6 +20,7 @@ from paddlewheel.output.viewer.stage import BODIES, Stage
 from paddlewheel.scene import RigidBody, Scene, labelled
 from paddlewheel.solids.pose import Pose
 
+MOST = 40  # frames sent in a second
 QUIET = 0.2  # s between changes of the figures: faster ones cannot be read
 STRONGEST = 20.0  # m/s² of gravity
 THINNEST, THICKEST = -3.0, 4.0  # powers of ten of viscosity [Pa s]; the first stands for none
@@ -88,12 +89,17 @@ class Page:
         self.say(f"a tab was closed, {left}")
 
     def _send(self) -> None:
-        """Send the latest snapshot, over and over; those in between are not missed by anyone."""
-        count = 0
+        """Send the latest snapshot, over and over; those in between are not missed by anyone.
+
+        A frame that is sent takes about 3 ms from the simulation, so that no more are than can be seen.
+        """
+        count, due = 0, time.monotonic()
         while self._open:
+            time.sleep(max(0.0, due - time.monotonic()))
             before = count
             count, snapshot = self.driver.latest.after(count, timeout=0.2)
             if count > before and self.server.get_clients():
+                due = time.monotonic() + 1 / MOST
                 self.stage.show(snapshot)
                 self._tell(snapshot)
 
