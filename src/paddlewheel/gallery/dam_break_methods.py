@@ -1,7 +1,7 @@
 """The same dam breaks by the methods of three papers: FM96, R05 (`roble`) and B07.
 
-As long as the water runs along the floor all agree. Then it splashes, and they differ: by volume, by energy that is lost
-or kept, and by what they cost.
+As long as the water runs along the floor all agree. Then it splashes, and they differ: by volume, by the energy that is
+lost, and by what they cost.
 """
 
 import time

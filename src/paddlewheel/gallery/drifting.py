@@ -4,8 +4,8 @@ A tank of water H deep and L long swings, higher on the left at the start by a. 
 
     η = a cos kx cos ωt ,    ω² = g k tanh kH ,    ξ = a (cosh ky / sinh kH) sin kx (1 − cos ωt)
 
-ξ being how far the water at x has gone to the right. Rafts go with it: −∇p pushes them as it does the water they are in,
-and damping takes the rest. They do nothing to the water.
+ξ being how far the water at x has gone to the right. Rafts go with it: −∇p pushes them as it does the water they are
+in, and damping takes the rest. They do nothing to the water.
 """
 
 import math
