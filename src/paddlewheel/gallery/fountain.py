@@ -29,7 +29,7 @@ shown = (6, 12, 24)
 FRAMES, STEADY = 30, 15  # what a check simulates, and from when on the flow is steady
 WALL, TOP = 1.25, 0.5  # where the reservoir ends, and the height of the nozzle [m]
 NOZZLE, WIDTH, DUCT = 1.75, 0.125, 0.1875  # where it is, how wide; how high the duct is that leads to it [m]
-LEVEL = 0.625  # of the reservoir [m]
+LEVEL, DRY = 0.625, 0.125  # of the reservoir; from the nozzle on to where water is drained [m]
 GRAVITY, DENSITY = 9.81, 1000.0
 LIMITS = common.CLASSIC_LIMITS | {
     "|speed in the nozzle / Bernoulli's − 1|": 0.05,
@@ -60,8 +60,8 @@ def scene(cells: int = 80, pressure: float = 4000.0, period: float = 0.0) -> Sce
             Liquid(Box((-1, -1, -1), (WALL, LEVEL, 1)) | Box((-1, -1, -1), (right, TOP, 1))),
             Solid(Box((WALL, DUCT, -1), (left, TOP, 1)) | Box((WALL, DUCT, -1), (WALL + 2 * h, 3, 1))),
             Solid(Box((right, -1, -1), (4, TOP, 1))),
-            Outflow(Box((WALL + 2 * h, TOP, -1), (left - 4 * h, TOP + 1.5 * h, 1))),
-            Outflow(Box((right + 4 * h, TOP, -1), (4, TOP + 1.5 * h, 1))),
+            Outflow(Box((WALL + 2 * h, TOP, -1), (left - DRY, TOP + 1.5 * h, 1))),
+            Outflow(Box((right + DRY, TOP, -1), (4, TOP + 1.5 * h, 1))),
             SurfacePressure(presses),
         ],
     )
