@@ -268,3 +268,31 @@ def test_smoke_is_told_with_and_without_a_peer(smoke):
     console.print(benchmark.smoke_table(both), benchmark.smoke_stages_table(both))
     assert "2.0 ×" in console.file.getvalue()
     assert not any("peers" in line for line in benchmark.smoke_summary(both))
+
+
+@pytest.fixture(scope="module")
+def sweeps():
+    return benchmark.classic([12, 16, 24])
+
+
+def test_sweeps_grow_with_the_grid_and_iterations_of_multigrid_do_not(sweeps):
+    """Of Gauss and Seidel's as n², with the best factor as n."""
+    first, *_, last = (row["iterations"] for row in sweeps["rows"])
+    assert [row["unknowns"] for row in sweeps["rows"]] == [n**3 // 2 for n in (12, 16, 24)]
+    assert last["relaxation, β₀ = 1"] > 2.5 * first["relaxation, β₀ = 1"]
+    assert first["relaxation, best β₀"] < last["relaxation, best β₀"] < 3 * first["relaxation, best β₀"]
+    assert last["relaxation, best β₀"] < 0.5 * last["relaxation, β₀ = 1"]
+    assert last["multigrid"] <= first["multigrid"] + 2 < 10
+    assert all(seconds > 0 for row in sweeps["rows"] for seconds in row["seconds"].values())
+
+
+def test_sweeps_are_told(sweeps, tmp_path):
+    assert json.loads(json.dumps(sweeps)) == sweeps
+    console = Console(file=io.StringIO(), record=True, width=160)
+    console.print(benchmark.classic_table(sweeps))
+    text = console.export_text()
+    assert "…" not in text
+    assert all(f"{n}³" in text for n in (12, 16, 24))
+    assert any(line.startswith("multigrid: as n to the power of") for line in benchmark.classic_summary(sweeps))
+    picture.draw_sweeps(sweeps, tmp_path / "sweeps.png")
+    assert (tmp_path / "sweeps.png").stat().st_size > 1000

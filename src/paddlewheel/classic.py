@@ -192,6 +192,8 @@ class ClassicStepper(Fluid):
         most = FARTHEST_SHIFT * self.grid.h
         shift = Faces(*(np.clip(s, -most, most).astype(np.float32) for s in relaxed.velocity))
         shift = self.beyond.shift(shift, Known(cells.faces, None, None), solids)
+        for part, w, before in zip(shift, boundary.open, solids.open, strict=True):
+            part[(w == 0) & (before > 0)] = 0  # what is in an inflow goes as that does
         return shift, [relaxed.info._replace(name="density")]
 
     def _given(self, cells, boundary) -> Faces:

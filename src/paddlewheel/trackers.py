@@ -20,7 +20,6 @@ from paddlewheel.types import Body, Boundary, Faces, Particles
 __all__ = ["Markers", "Moved", "Seen", "Tracked", "Tracker", "Way"]
 
 RISEN, AT_START, LEFT = 0.45, 0.25, 0.05  # cells that the surface is above the lower side of a cell
-NOISE = 0.05  # relative error of density that does not count beside the surface
 
 
 class Tracked(NamedTuple):
@@ -149,7 +148,7 @@ class Markers:
             self.grid, particles, first, boundary, seen, room,
             per_cell=self.fluid.per_cell, drains=self.fluid.sources.drains,
         )  # fmt: skip
-        excess = density_error(counted, seen, phi, self.grid.h, per_cell=self.fluid.per_cell, below=0.0, noise=NOISE)
+        excess = density_error(counted, seen, phi, self.grid.h, per_cell=self.fluid.per_cell, below=0.0, noise=0.0)
         within = self.grid.h * (0.5 - np.where(tracked.arrays["wet"], LEFT, RISEN))
         wet = (np.diff(first).reshape(self.grid.shape) > 0) & (phi < within) | (phi < 0)
         return Tracked(particles, {"wet": wet}), Seen(phi, wet, excess=excess)

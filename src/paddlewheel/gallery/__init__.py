@@ -17,11 +17,14 @@ from paddlewheel.gallery import (
     cylinder,
     dam_break,
     dam_break_markers,
+    dam_break_methods,
     dam_break_pillar,
     drag_and_launch,
+    drifting,
     falling_sheet,
     filling,
     floating,
+    fountain,
     hollow,
     liquid_in_sphere,
     many_densities,
@@ -34,6 +37,7 @@ from paddlewheel.gallery import (
     plume_box,
     plume_plate,
     poured_honey,
+    pouring,
     ring_vortex,
     separation,
     slope,
@@ -102,6 +106,10 @@ SECTIONS = {
     "The classic": {
         "wave-over-step": wave_over_step,
         "dam-break-markers": dam_break_markers,
+        "pouring": pouring,
+        "fountain": fountain,
+        "drifting": drifting,
+        "dam-break-methods": dam_break_methods,
     },
 }
 SCENES = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
