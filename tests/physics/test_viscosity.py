@@ -61,6 +61,24 @@ def test_what_turns_keeps_turning(plane, kappa):
         assert np.abs(after - before).max() < 2e-6
 
 
+@pytest.mark.parametrize("kappa", [1e2, 1e4, 1e6])
+def test_a_rough_velocity_takes_no_more_iterations(kappa):
+    """It is smooth at once if κ is large, so that it would be a bad start: from all of it they are 5, 7 and 8."""
+    grid, random = Grid((24, 24, 24), 1 / 24), np.random.default_rng(1)
+    phi = ball(grid, (0.51, 0.47, 0.5), 0.24)
+    u = Faces(*(random.standard_normal(grid.face_shape(a)).astype(np.float32) for a in range(3)))
+    found = [
+        viscous(
+            grid, u, phi, nothing(grid), 1.0,
+            density=1.0, viscosity=kappa * grid.h**2, walls=SLIP, tolerance=tolerance,
+        )
+        for tolerance in (1e-4, 1e-9)
+    ]  # fmt: skip
+    assert found[0].info.iterations <= 4
+    for loose, exact, known in zip(*(rubbed.velocity for rubbed in found), found[1].known, strict=True):
+        assert np.abs(loose - exact)[known].max() < 1e-5
+
+
 @pytest.mark.parametrize("plane", [False, True])
 @pytest.mark.parametrize("kappa", [0.3, 1e2, 1e5])
 def test_a_wave_between_slipping_walls_decays_by_the_exact_factor(kappa, plane):

@@ -4,6 +4,7 @@ Where viscosity alone decides, gravity and inertia being too weak to thin the
 thread, its coil turns with Ω ∝ Q/(H a²), whatever the viscosity (Ribe 2004): as
 fast as the thread of radius a comes, over the height H. A little twist
 decides which way it turns; without one it folds to and fro for a while first.
+Its rate has a part in Ω, so here Ω is not quite that (docs/method.md, "Viscosity").
 """
 
 import math

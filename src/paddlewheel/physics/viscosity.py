@@ -38,6 +38,7 @@ from paddlewheel.types import AXES, Boundary, Faces, Grid, SolveInfo
 __all__ = ["RigidBodies", "Rubbed", "viscous"]
 
 MOST_ITERATIONS = 300
+ROUGH = 0.5  # of a velocity: if less of it has the least energy, it is a bad start
 MARGIN = 2  # cells around the liquid that have a part in some strain, or may have
 _FAR = 1e3  # cells
 
@@ -201,8 +202,8 @@ def viscous(
             rigid.add_motion(rhs)
             product = rigid.added_to(product)
         solution, info = conjugate_gradients(
-            System(matrix, rhs), start, product, problem.multigrid(matrix, coupled), tolerance, MOST_ITERATIONS,
-            "viscosity",
+            System(matrix, rhs), _scaled(start, rhs, product), product, problem.multigrid(matrix, coupled), tolerance,
+            MOST_ITERATIONS, "viscosity",
         )  # fmt: skip
     out = Faces(*(np.array(u, np.float32) for u in velocity))
     known = Faces(*(np.zeros(u.shape, bool) for u in velocity))
@@ -214,6 +215,16 @@ def viscous(
         motion = _turned_back(motion, box.order)
     _write(out, known, box, problem, matrix, solution, inside)
     return Rubbed(out, known, motion, info)
+
+
+def _scaled(start, rhs, product) -> np.ndarray:
+    """A velocity, or less of it if that makes ½ u·A u − b·u less: a rough one is a worse start than rest if κ is large.
+
+    Not a little less: what moves as one should keep its momentum to more than the solve's tolerance.
+    """
+    energy = product(np.zeros_like(start), start)
+    best = (start * rhs).sum() / energy if energy > 0 else 1.0
+    return start if best > ROUGH else max(best, 0.0) * start
 
 
 def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solids, whole) -> _Problem:
