@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paddlewheel.solve.linear import Prepared, solve
-from paddlewheel.solve.lowrank import add_transposed, free_constants, times
+from paddlewheel.solve.lowrank import KEPT, add_transposed, free_constants, times
 from paddlewheel.solve.regions import closed_regions
 from paddlewheel.solve.system import Rows, System
 from paddlewheel.types import Faces
@@ -82,12 +82,27 @@ def test_solution_is_that_of_the_sum(solver, strength):
     assert p.ravel() == pytest.approx(exact, abs=1e-8 * np.abs(exact).max())
 
 
+@pytest.mark.parametrize(("terms", "width"), [(3, 6), (1, KEPT)])
 @pytest.mark.parametrize("strength", [1e-3, 1.0, 30.0])  # a body of 1e-3 times the liquid's density has about 3
-def test_strong_terms_cost_no_iterations(strength):
+def test_strong_terms_cost_no_iterations(strength, terms, width):
     alone = solve(tank(), tolerance=1e-8).info
-    terms = solve(tank()._replace(rows=random_rows(strength=strength)), tolerance=1e-8).info
+    terms = solve(tank()._replace(rows=random_rows(terms, width, strength)), tolerance=1e-8).info
     assert terms.converged
     assert terms.iterations <= alone.iterations + 2
+
+
+def test_rows_of_zeros_and_few_others_need_one_v_cycle_an_iteration(monkeypatch):
+    """A body in a plane has three rows that are not zero: the same solution as with any number of them."""
+    rows = random_rows(terms=1)
+    rows.value[:, [0, 2, 5]] = 0.0
+    A, R = dense(tank()._replace(rows=rows))
+    exact = np.linalg.solve(A + R.T @ R, tank().rhs.ravel())
+    prepared, cycles = Prepared(tank()._replace(rows=rows)), []
+    inner = type(prepared._precondition).__call__
+    monkeypatch.setattr(type(prepared._precondition), "__call__", lambda *args: cycles.append(1) or inner(*args))
+    p, info = prepared.solve(tolerance=1e-12)
+    assert len(cycles) == info.iterations
+    assert p.ravel() == pytest.approx(exact, abs=1e-8 * np.abs(exact).max())
 
 
 @pytest.mark.parametrize("strength", [1e-3, 1.0, 1e3])

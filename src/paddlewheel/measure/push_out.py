@@ -16,6 +16,7 @@ _REACH = 0.01  # cells to both sides over which a slope of the distance is taken
 _TURNS = 24  # at most, to push a particle out
 _SLACK = 0.1  # cells around the box about a shape in which a table of its distances may still see a point inside
 _BLOCK = 4096  # particles
+_FEW = 1000  # points
 
 
 class Pushed(NamedTuple):
@@ -97,6 +98,9 @@ def distance_to(shapes, points, most) -> np.ndarray:
     """Distance to the nearest of the shapes [m] at points (n, 3), at most `most`."""
     phi = np.full(len(points), most)
     for shape in shapes:
+        if shape.formula is not None and len(points) <= _FEW:  # to look which are near would take longer
+            np.minimum(phi, shape.distance(points), out=phi)
+            continue
         low, high = shape.bounds()
         near = np.flatnonzero(((points > low - most) & (points < high + most)).all(axis=1))
         phi[near] = np.minimum(phi[near], shape.distance(points[near]))

@@ -282,6 +282,11 @@ class Moved(Shape):
         return self.shape.costly
 
     def bounds(self):
+        return self._bounds
+
+    @cached_property
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """A step asks for them several times."""
         low, high = self.shape.bounds()
         if self.pose.orientation[0] in (1.0, -1.0):
             return low + self.pose.position, high + self.pose.position
