@@ -7,7 +7,7 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange, threads_worth
 from paddlewheel.measure.drawn import drawn_at, frames_of, in_box
 from paddlewheel.solids.pose import Pose
-from paddlewheel.solids.shapes import Moved
+from paddlewheel.solids.shapes import Box, Moved
 from paddlewheel.types import Grid
 
 __all__ = ["Passing", "carried_along"]
@@ -28,6 +28,8 @@ def carried_along(grid: Grid, position: np.ndarray, passing: list[Passing]) -> t
 
     position (n, 3) float32 is that at the start.
     """
+    if len(passing) == 1:
+        return _taken_by(position, *passing[0])
     with threads_worth(len(position)):
         # most are far from any solid: which are near one at all is seen in one go
         some = _listed(_in_cells, np.ascontiguousarray(position), _cells(grid, passing), 1 / grid.h)
@@ -40,6 +42,27 @@ def carried_along(grid: Grid, position: np.ndarray, passing: list[Passing]) -> t
         return some[taken], way[taken]
 
 
+def _taken_by(position, shape, to, reach) -> tuple[np.ndarray, np.ndarray]:
+    """The same of one solid: it is the nearest, so that particles are listed with their ways at once."""
+    position, frame = np.ascontiguousarray(position), frames_of([shape], 0.0)[0]
+    about = np.add(shape.bounds(), np.multiply([[-1], [1]], (1 + 1e-5) * reach)).astype(np.float32)
+    inside, counts = np.empty(len(position), np.bool_), np.empty(-(-len(position) // _BLOCK), np.int64)
+    with threads_worth(len(position)):
+        _mark_about(inside, counts, position, frame, reach, about)
+        starts, total = np.cumsum(counts) - counts, counts.sum()
+        near, drawn, way = np.empty(total, np.int64), np.empty((total, 3)), np.empty((total, 3), np.float32)
+        _list_about(near, drawn, way, starts, inside, position, frame, *_motion(shape, to))
+        if isinstance(shape.shape, Box):  # which the box around it is
+            return near, way
+        mine = shape.shape.distance(drawn) < reach
+    return near[mine], way[mine]
+
+
+def _motion(shape, to) -> tuple[np.ndarray, np.ndarray]:
+    """By which matrix and vector [m] a point's place in the frame of a shape gives the way it is taken."""
+    return to.rotation - shape.pose.rotation, np.subtract(to.position, shape.pose.position)
+
+
 def _take_along(nearest, way, position, shape, to, reach) -> None:
     """Let a solid take along what is within its reach and not nearer to others: changes both."""
     frame = frames_of([shape], reach)[0]
@@ -47,8 +70,7 @@ def _take_along(nearest, way, position, shape, to, reach) -> None:
     drawn = np.empty((len(near), 3))
     _draw(drawn, near, position, frame)
     distance = shape.shape.distance(drawn)
-    turn, shift = to.rotation - shape.pose.rotation, np.subtract(to.position, shape.pose.position)
-    _take(nearest, way, near, drawn, distance, reach, turn, shift)
+    _take(nearest, way, near, drawn, distance, reach, *_motion(shape, to))
 
 
 def _cells(grid, passing) -> np.ndarray:
@@ -66,6 +88,42 @@ def _listed(mark, position, *where) -> np.ndarray:
     inside = np.empty(len(position), np.bool_)
     mark(inside, position, *where)
     return np.flatnonzero(inside)
+
+
+@kernel
+def _mark_about(inside, counts, position, frame, reach, about):
+    """Those within a reach of the box of a frame, and how many in each block; all are `about` it, in a box of the
+    world, where most are not."""
+    low, high = frame[4], frame[5]
+    for block in prange(len(counts)):
+        start, count = np.int64(block) * _BLOCK, 0
+        for n in range(start, min(start + _BLOCK, len(inside))):
+            p, within = np.uint64(n), False
+            x, y, z = position[p, 0], position[p, 1], position[p, 2]
+            across = about[0, 0] <= x <= about[1, 0] and about[0, 1] <= y <= about[1, 1]
+            if across and about[0, 2] <= z <= about[1, 2]:
+                a, b, c = drawn_at(np.float64(x), np.float64(y), np.float64(z), frame)
+                da = max(max(low[0] - a, a - high[0]), 0.0)
+                db = max(max(low[1] - b, b - high[1]), 0.0)
+                dc = max(max(low[2] - c, c - high[2]), 0.0)
+                within = da * da + db * db + dc * dc < reach * reach
+            inside[p] = within
+            count += within
+        counts[block] = count
+
+
+@kernel
+def _list_about(near, drawn, way, starts, inside, position, frame, turn, shift):
+    """The indices of those inside, where they are in a frame, and the way from there."""
+    for block in prange(len(starts)):
+        start, at = np.int64(block) * _BLOCK, starts[block]
+        for n in range(start, min(start + _BLOCK, len(inside))):
+            if inside[n]:
+                x, y, z = _drawn(position, np.uint64(n), frame)
+                near[at], drawn[at, 0], drawn[at, 1], drawn[at, 2] = n, x, y, z
+                for a in range(3):
+                    way[at, a] = turn[a, 0] * x + turn[a, 1] * y + turn[a, 2] * z + shift[a]
+                at += 1
 
 
 @kernel

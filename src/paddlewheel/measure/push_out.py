@@ -16,6 +16,7 @@ _REACH = 0.01  # cells to both sides over which a slope of the distance is taken
 _TURNS = 24  # at most, to push a particle out
 _SLACK = 0.1  # cells around the box about a shape in which a table of its distances may still see a point inside
 _BLOCK = 4096  # particles
+_RUN = 64  # of them, of which mostly none is near a solid
 _FEW = 1000  # points
 
 
@@ -116,18 +117,28 @@ def _mark_near(near, position, phi, per_h, frames, plane):
     And it is inside the box around the solid as that is drawn. In 2-D all are on
     one plane z, else that is not a number.
     """
-    ni, nj, nk = phi.shape
     for block in prange((len(near) + _BLOCK - 1) // _BLOCK):
         start = np.int64(block) * _BLOCK
-        for n in range(start, min(start + _BLOCK, len(near))):
-            if not near[n]:
-                continue
-            x, y, z = per_h * position[n, 0], per_h * position[n, 1], per_h * position[n, 2]
-            near[n] = False
-            if 0.0 <= x <= ni - 1.0 and 0.0 <= y <= nj - 1.0 and 0.0 <= z <= nk - 1.0:
-                i, j, k = np.uint64(np.int64(x + 0.5)), np.uint64(np.int64(y + 0.5)), np.uint64(np.int64(z + 0.5))
-                if per_h * phi[i, j, k] <= _ROUND and per_h * node_value(phi, x, y, z) <= _ROUND:
-                    near[n] = _boxed(position[n], frames, plane)
+        for first in range(start, min(start + _BLOCK, len(near)), _RUN):
+            some, any_near = near[first : first + _RUN], False
+            for n in range(len(some)):
+                any_near |= some[n]
+            if any_near:  # of most there is none
+                _keep_near(some, position[first : first + _RUN], phi, per_h, frames, plane)
+
+
+@kernel(parallel=False)
+def _keep_near(near, position, phi, per_h, frames, plane):
+    ni, nj, nk = phi.shape
+    for n in range(len(near)):
+        if not near[n]:
+            continue
+        x, y, z = per_h * position[n, 0], per_h * position[n, 1], per_h * position[n, 2]
+        near[n] = False
+        if 0.0 <= x <= ni - 1.0 and 0.0 <= y <= nj - 1.0 and 0.0 <= z <= nk - 1.0:
+            i, j, k = np.uint64(np.int64(x + 0.5)), np.uint64(np.int64(y + 0.5)), np.uint64(np.int64(z + 0.5))
+            if per_h * phi[i, j, k] <= _ROUND and per_h * node_value(phi, x, y, z) <= _ROUND:
+                near[n] = _boxed(position[n], frames, plane)
 
 
 @kernel(parallel=False)

@@ -144,12 +144,22 @@ def _order_buckets(order, first, cell, begins, shares, shift):
 
 @kernel
 def _permute(out, values, order):
-    """Rows of `values` in the given order."""
+    """Rows of `values` in the given order; those of two and three numbers, as most are, without a loop for each."""
     for block in prange(BLOCKS):
-        for number in range(*_share(block, len(order), BLOCKS)):
-            to, p = np.uint64(number), np.uint64(order[number])
-            for a in range(values.shape[1]):
-                out[to, a] = values[p, a]
+        start, stop = _share(block, len(order), BLOCKS)
+        if values.shape[1] == 3:
+            for number in range(start, stop):
+                to, p = np.uint64(number), np.uint64(order[np.uint64(number)])
+                out[to, 0], out[to, 1], out[to, 2] = values[p, 0], values[p, 1], values[p, 2]
+        elif values.shape[1] == 2:
+            for number in range(start, stop):
+                to, p = np.uint64(number), np.uint64(order[np.uint64(number)])
+                out[to, 0], out[to, 1] = values[p, 0], values[p, 1]
+        else:
+            for number in range(start, stop):
+                to, p = np.uint64(number), np.uint64(order[np.uint64(number)])
+                for a in range(values.shape[1]):
+                    out[to, a] = values[p, a]
 
 
 @kernel
