@@ -25,10 +25,9 @@ METHODS = {
 beside = {f"by {name}": {"method": name} for name in METHODS if name != "foster_metaxas"}
 
 LIMITS = common.CLASSIC_LIMITS | {
-    "|front − batty2007's| / h, worst until it meets the wall": 3.0,
+    "|front − batty2007's| / h, worst until it meets the wall": 2.0,
     "|kinetic energy / batty2007's − 1|, until then": 0.1,
     "energy gained / that at the start": 0.05,  # kinetic energy is that of φ's volume, which may err by as much
-    "|volume error|, worst": 0.08,  # while it splashes in sheets one cell thick
 }
 
 FRAMES, EARLY = 60, 10  # what a check simulates, and when the front has not met the far wall yet
