@@ -7,6 +7,7 @@ import numpy as np
 from paddlewheel.emitters import Emitters
 from paddlewheel.fluid import Clock, Fluid, from_particles
 from paddlewheel.grid.extrapolate import extrapolate
+from paddlewheel.grid.stencil import mixed
 from paddlewheel.physics.advect import move
 from paddlewheel.physics.buoyancy import decay
 from paddlewheel.physics.carried import carried, carried_faces
@@ -77,7 +78,7 @@ class ByGrid:
         """Velocity and smoke at the end of a step in a flow, with what the sources gave."""
         scene, grid, dt = self.fluid.scene, self.fluid.grid, step.dt
         how = {"before": step.before, "open_sides": scene.open_sides, "scheme": scene.method.advection}
-        velocity = carried_faces(grid, _sum(flow, step.state.ahead), flow, step.boundary, dt, **how)
+        velocity = carried_faces(grid, mixed(1, flow, 1, step.state.ahead), flow, step.boundary, dt, **how)
         clock.stop("transfer")
         smoke, heat = self._carried((step.state.density, step.state.temperature), flow, step.boundary, dt, how)
         self.emitters.onto_cells(smoke, heat, step.open, dt)
@@ -153,11 +154,11 @@ class ByParticles:
         spreads them in the next step, and how its solve went."""
         fluid, grid, boundary, first = self.fluid, self.fluid.grid, step.boundary, brought.first
         particles = brought.particles
-        velocity, shift, solves = _sum(velocity, ahead), grid.zeros_faces(), []
+        velocity, shift, solves = mixed(1, velocity, 1, ahead), grid.zeros_faces(), []
         there = velocity
         if step.number % SPREAD_EVERY == 0:
             shift, solves = self._spread(particles, first, boundary, projection, known)
-            there = _sum(velocity, displaced(velocity, shift, grid.h))  # where the shift will take them
+            there = mixed(1, velocity, 1, displaced(velocity, shift, grid.h))  # where the shift will take them
         clock.stop("density")
         particles = to_particles(grid, particles, there, brought.velocity, fluid.scene.method.flip, first)
         clock.stop("gather")
@@ -217,10 +218,6 @@ def moved(fluid: Fluid, step: Step, position: np.ndarray, flow: Faces) -> int:
         near=near,
     )  # fmt: skip
     return fluid.solids.push_out(position, step.boundary, step.end, step.bodies, near).stuck
-
-
-def _sum(velocity, more) -> Faces:
-    return Faces(*(u + v for u, v in zip(velocity, more, strict=True)))
 
 
 def _beside_open_sides(scene, layers) -> np.ndarray | None:

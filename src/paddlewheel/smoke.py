@@ -27,6 +27,7 @@ from paddlewheel.carriers import Brought, ByGrid, ByParticles, Step, moved
 from paddlewheel.emitters import Emitters
 from paddlewheel.fluid import Clock, Fluid
 from paddlewheel.grid.cells import open_cells, open_volumes
+from paddlewheel.grid.stencil import mixed
 from paddlewheel.grid.window import Window
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.buoyancy import lifted
@@ -152,7 +153,7 @@ class SmokeStepper(Fluid):
 
         known = self.beyond.known(projection, boundary, rubbed)
         velocity = self.continued(projection.velocity, known, boundary, self._window)
-        ahead = Faces(*(np.float32(0.5) * (u - v) for u, v in zip(velocity, given, strict=True)))
+        ahead = mixed(0.5, velocity, -0.5, given)
         clock.stop("extrapolate")
 
         particles, shift, spread = self.carrier.settle(step, brought, velocity, ahead, projection, known, clock)
@@ -211,7 +212,7 @@ class SmokeStepper(Fluid):
 
     def _given(self, carried, ahead, boundary, dt) -> Faces:
         """What was carried, without what it was ahead, and after sources gave their velocity for dt."""
-        velocity = Faces(*(u - more for u, more in zip(carried, ahead, strict=True)))
+        velocity = mixed(1, carried, -1, ahead)
         self.emitters.onto_faces(velocity, boundary.open, dt)
         return velocity
 
@@ -219,9 +220,9 @@ class SmokeStepper(Fluid):
         """Velocity after buoyancy, confinement and the scene's forces acted for dt."""
         scene, (alpha, beta) = self.scene, self.scene.buoyancy
         velocity = lifted(
-            Faces(*map(np.copy, given)), brought.smoke, brought.heat, dt,
-            alpha=alpha, beta=beta, gravity=scene.gravity, among=open,
-        )  # fmt: skip
+            given, brought.smoke, brought.heat, dt, alpha=alpha, beta=beta, gravity=scene.gravity, among=open
+        )
+        velocity = Faces(*(u.copy() if u is before else u for u, before in zip(velocity, given, strict=True)))
         if scene.vorticity:
             velocity = confined(velocity, self.grid.h, dt, scene.vorticity, open)
         self.push(self.grid, velocity, Faces(*(w > 0 for w in boundary.open)), time, dt)

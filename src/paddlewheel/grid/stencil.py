@@ -5,7 +5,7 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
-__all__ = ["as_faces", "divergence", "faces_beside", "gradient", "with_rows", "without_rows"]
+__all__ = ["as_faces", "divergence", "faces_beside", "gradient", "mixed", "with_rows", "without_rows"]
 
 
 def as_faces(faces: Faces, dtype) -> Faces:
@@ -31,6 +31,21 @@ def faces_beside(cells: np.ndarray) -> Faces:
         above |= cells
         out.append(faces)
     return Faces(*out)
+
+
+def mixed(a: float, u: Faces, b: float, v: Faces) -> Faces:
+    """a u + b v, float32."""
+    u, v = as_faces(u, np.float32), as_faces(v, np.float32)
+    out = Faces(*map(np.empty_like, u))
+    for fields in zip(out, u, v, strict=True):
+        _mix(*(field.reshape(-1) for field in fields), np.float32(a), np.float32(b))
+    return out
+
+
+@kernel
+def _mix(out, u, v, a, b):
+    for n in prange(len(out)):
+        out[n] = a * u[n] + b * v[n]
 
 
 def with_rows(field: np.ndarray) -> np.ndarray:

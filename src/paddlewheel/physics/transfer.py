@@ -14,7 +14,7 @@ from paddlewheel.grid.sample import (
     slabs_of,
     take_from_faces,
 )
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, mixed
 from paddlewheel.kernel import FEW, kernel, prange
 from paddlewheel.types import Faces, Grid, Particles
 
@@ -301,9 +301,7 @@ def to_particles(
     change = fields["new"]
     if "old" in fields:
         # interpolation is linear, so one of new − flip·old will do
-        change = Faces(*(np.empty_like(u) for u in change))
-        for axis in range(3):
-            _subtract(*(u[axis].reshape(-1) for u in (change, fields["new"], fields["old"])), np.float32(flip))
+        change = mixed(1, change, -flip, fields["old"])
     if first is None or len(affine):
         _interpolate(velocity, affine, position, change, grid.first, np.float32(flip), 1 / grid.h)
     else:
@@ -311,12 +309,6 @@ def to_particles(
         slabs = slabs_of(first, grid.shape)
         take_from_faces(velocity, np.float32(flip), change, position, first, grid.first, slabs, grid.h)
     return Particles(position, velocity, affine, carried, ids)
-
-
-@kernel
-def _subtract(out, new, old, flip):
-    for n in prange(len(out)):
-        out[n] = new[n] - flip * old[n]
 
 
 @kernel
