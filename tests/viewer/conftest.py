@@ -5,6 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
+import paddlewheel as pw
+
 
 class Viewer:
     def __init__(self, driver, scene, token=None):
@@ -26,8 +28,15 @@ class Viewer:
         assert not self._thread.is_alive()
 
 
+@pytest.fixture(scope="session")
+def compiled():
+    """The kernels of liquid and a body, so that no test waits for the compiler, which may take minutes."""
+    ball = pw.RigidBody(pw.Sphere((0.5, 0.5, 0.5), 0.15), 500.0)
+    list(pw.Simulation(pw.Scene((1, 1, 1), 12, items=[pw.Liquid(pw.Box((0, 0, 0), (1, 0.4, 1))), ball])).run(3))
+
+
 @pytest.fixture
-def viewer():
+def viewer(compiled):
     """viewer(driver, scene): one that is closed at the end."""
     pytest.importorskip("viser", reason="the extra 'view' is not installed")
     with ExitStack() as stack:

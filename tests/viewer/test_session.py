@@ -26,7 +26,7 @@ def scene(**options):
 
 
 @pytest.fixture
-def serve():
+def serve(compiled):
     """serve(driver): let it run in a thread until the end of the test."""
     started = []
 
