@@ -74,6 +74,23 @@ def test_still_water_stays_still_around_an_obstacle_of_whole_cells(dimensions):
     assert fastest(simulation) < 1e-6 * G * report.dt
 
 
+SHAPES = {
+    "ball at the surface": Sphere((0.7, 0.5, 1 / 64), 0.13),
+    "box": Box((0.61, -1, -1), (0.73, 0.49, 2)),
+    "slope": HalfSpace((0.6, 0, 0), (-1, 1.5, 0)),
+}
+
+
+@pytest.mark.parametrize("level", [0.503, 0.51, 0.52])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_and_around_obstacles_that_are_not_of_whole_cells(shape, level):
+    """Where a solid fills a part of a cell there are few particles, or none."""
+    water = Liquid(HalfSpace((0, level, 0), (0, 1, 0)))
+    simulation = Simulation(scene(2, [water, Solid(shape)], cells=32))
+    simulation.advance(0.5)
+    assert fastest(simulation) < 1e-4
+
+
 @dimensions
 def test_a_drop_falls_freely(dimensions):
     """It keeps its shape, and every sub-step adds g Δt."""
@@ -138,6 +155,15 @@ def test_a_dam_that_broke_has_the_volume_it_had():
         deep = frame.state.phi < -1.5 * h
         at = np.floor(frame.state.particles.position / np.float32(h)).astype(int).clip(0, np.array(cells) - 1)
         assert np.count_nonzero(deep[tuple(at.T)]) / 4 == pytest.approx(np.count_nonzero(deep), rel=0.06)
+
+
+@pytest.mark.parametrize("step", [0.04, 0.08])
+def test_waves_of_a_cell_or_two_do_not_grow_by_themselves(step):
+    """A step in the surface sloshes, with no more than the energy of its height, ½ ρ g (step/2)² L, but for chance."""
+    low, high = Box((-1, -1, -1), (2, 0.5 - step / 2, 2)), Box((-1, 0, -1), (0.5, 0.5 + step / 2, 2))
+    simulation = Simulation(scene(2, [Liquid(low | high)], cells=32))
+    most = max(frame.report.kinetic_energy for frame in simulation.run(72))
+    assert 0.6 < most / (0.5 * 1000 * G * (step / 2) ** 2 / 32) < 1.3
 
 
 # --- sub-steps ---
@@ -291,6 +317,23 @@ def test_pressure_by_height_is_the_papers(method):
     item = SurfacePressure.by_height(2.0, 3.0, 4.0, 5.0, dt=0.1)
     assert item.f(points, t) == pytest.approx((2 + 3 * np.cos(4 * points[:, 1] - 5 * t)) / 0.1)
     assert SurfacePressure.by_height(2.0).f(points, t) == pytest.approx(np.full(7, 2.0))
+
+
+SURFACES = METHODS | {name: Method.foster_metaxas(surface=name) for name in ("surface-markers", "height-field")}
+
+
+@pytest.mark.parametrize("method", SURFACES.values(), ids=SURFACES)
+def test_pressure_holds_water_up(method):
+    """In a U of two tanks, p on one side holds the other p/(ρ g) higher."""
+    higher = 0.125
+    water = Liquid(Box((-1, -1, -1), (0.5, 0.4375, 2)) | Box((0.5, -1, -1), (2, 0.4375 + higher, 2)), viscosity=10.0)
+    wall = Solid(Box((0.46875, 0.25, -1), (0.53125, 2, 2)))
+    pressure = SurfacePressure(lambda points, t: np.where(points[:, 0] < 0.5, 1000 * G * higher, 0.0))
+    box = {"size": (1, 1, 1 / 32), "cells": 32, "method": method}
+    simulation = Simulation(Scene(items=[water, wall, pressure], **box))
+    simulation.advance(0.5)
+    level = np.clip(0.5 - 32 * simulation.state.phi[..., 0], 0, 1).sum(axis=1) / 32
+    assert level[21:28].mean() - level[4:11].mean() == pytest.approx(higher, abs=0.1 / 32)
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)

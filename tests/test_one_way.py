@@ -6,7 +6,7 @@ import pytest
 from paddlewheel.measure.body_faces import alone
 from paddlewheel.physics.borne import soaked
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Hand, Liquid, Method, RigidBody, Scene, Solid
+from paddlewheel.scene import Hand, Liquid, Method, RigidBody, Scene, Solid, SurfacePressure
 from paddlewheel.solids.mass import mass_of
 from paddlewheel.solids.rigid import mass_matrix
 from paddlewheel.solids.shapes import Box, Cylinder, HalfSpace, Sphere
@@ -22,6 +22,10 @@ def tank(method, *items, level=0.5, **more) -> Scene:
     """A 2-D tank of one metre with water."""
     water = Liquid(HalfSpace((0, level, 0), (0, 1, 0)))
     return Scene(size=(1, 1, H), cells=(CELLS, CELLS, 1), method=method, items=[water, *items], **more)
+
+
+def ball(density, y, **more) -> RigidBody:
+    return RigidBody(Cylinder((0.5, y, -1), (0.5, y, 2), 0.1), density, one_way=True, **more)
 
 
 def raft(density, x, bottom=0.5, **more) -> RigidBody:
@@ -54,8 +58,7 @@ def test_the_liquid_does_not_feel_them(method):
 
 @methods
 def test_what_weighs_more_sinks_and_lies_on_the_floor(method):
-    ball = RigidBody(Cylinder((0.5, 0.3, -1), (0.5, 0.3, 2), 0.1), 3000.0, one_way=True)
-    simulation = Simulation(tank(method, ball))
+    simulation = Simulation(tank(method, ball(3000.0, 0.3)))
     simulation.advance(2.5)
     assert simulation.state.bodies[0].position[1] == pytest.approx(0.1, abs=0.05 * H)
 
@@ -66,6 +69,43 @@ def test_in_the_air_it_falls_freely(method):
     for _ in range(20):
         simulation.step(0.01)
     assert simulation.state.bodies[0].velocity[1] == pytest.approx(-G * 0.2, rel=1e-6)
+
+
+@methods
+@pytest.mark.parametrize("floor", [0.0, 0.203125, 0.21, 0.225], ids=lambda y: f"floor at {y}")
+def test_what_is_lighter_leaves_the_floor(method, floor):
+    """As fast as in the open, x = a/c² (c t − 1 + exp(−c t)): it is not sucked onto the floor, or a solid."""
+    items = [ball(500.0, floor + 0.1)] + ([Solid(Box((-1, -1, -1), (2, floor, 2)))] if floor else [])
+    simulation = Simulation(tank(method, *items, level=0.75))
+    for _ in range(20):
+        simulation.step(0.01)
+    c, t = 2 * 1000 / 500, 0.2
+    risen = G / c**2 * (c * t - 1 + np.exp(-c * t))
+    assert simulation.state.bodies[0].position[1] - floor - 0.1 == pytest.approx(risen, rel=0.2)
+
+
+@methods
+def test_what_weighs_as_much_as_water_stays_in_it(method):
+    """From the first step on, when no pressure is known yet; beside a wall too."""
+    wall = Solid(Box((-1, -1, -1), (0.39, 2, 2)))
+    simulation = Simulation(tank(method, wall, ball(1000.0, 0.3), level=0.75))
+    for _ in range(20):
+        simulation.step(0.01)
+    assert simulation.state.bodies[0].position[:2] == pytest.approx([0.5, 0.3], abs=0.05 * H)
+
+
+@methods
+def test_air_that_presses_everywhere_alike_does_not_move_it(method):
+    """Whatever the time: on a raft that floats, and on one in the air above."""
+
+    def rafts(*items):
+        simulation = Simulation(tank(method, raft(500.0, 0.3, 0.45), raft(500.0, 0.7, 0.6), *items))
+        for _ in range(15):
+            simulation.step(0.01)
+        return np.array([body.velocity for body in simulation.state.bodies])
+
+    beating = SurfacePressure(lambda points, t: np.full(len(points), 3000.0 * (1 + np.sin(20 * t))))
+    assert rafts(beating) == pytest.approx(rafts(), abs=1e-3)
 
 
 @pytest.mark.parametrize("damping", [0.0, 1.0, 4.0])

@@ -168,6 +168,21 @@ def test_an_inflow_fills_and_a_drain_empties_what_markers_enclose():
     assert held(simulation.state, scene.grid) == pytest.approx(start - report.outflow, rel=0.02)
 
 
+@pytest.mark.parametrize("low", [0.4375, 0.45], ids=["of whole cells", "of parts"])
+def test_a_jet_into_the_air_gives_markers_what_it_should(low):
+    """From the start on, but for a quarter of a cell of its width by which its upper side may sink before it is filled;
+    also if its sides are those of cells, so that none of its faces is open."""
+    inflow = pw.Inflow(pw.Box((low, low + 0.125, -1), (1 - low, 0.65625, 1)), velocity=(0, -1, 0))
+    scene = tank("surface-markers", inflow, pw.Liquid(pw.Box((-1, -1, -1), (2, 0.1, 1))), cells=32)
+    simulation = pw.Simulation(scene)
+    start, came, width = held(simulation.state, scene.grid), 0.0, (1 - 2 * low) * scene.grid.h
+    for frame in simulation.run(6):
+        came += frame.report.inflow
+        given, within = width * frame.time, width * (0.25 * scene.grid.h + 0.07 * frame.time)
+        assert held(frame.state, scene.grid) - start == pytest.approx(given, abs=within)
+        assert came == pytest.approx(given, abs=within)
+
+
 @surfaces
 @dimensions
 def test_a_continued_run_repeats_the_unbroken_one(surface, deep, tmp_path):
@@ -204,6 +219,11 @@ def test_the_number_of_threads_does_not_matter(surface, on_threads):
 def test_liquid_in_the_air_is_no_height_field():
     with pytest.raises(ValueError, match="air below liquid"):
         pw.Simulation(tank("height-field", pw.Liquid(pw.Sphere((0.5, 0.5, 0.02), 0.1))))
+
+
+def test_nor_is_what_falls_up():
+    with pytest.raises(ValueError, match=r"gravity=\(0.0, 9.81, 0.0\) with .*height-field.*points up"):
+        pw.Simulation(tank("height-field", pw.Liquid(pw.Box((-1, -1, -1), (2, 0.2, 1))), gravity=(0, 9.81, 0)))
 
 
 @surfaces

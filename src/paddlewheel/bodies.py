@@ -10,7 +10,7 @@ import numpy as np
 from paddlewheel.hand import gripped
 from paddlewheel.kernel import kernel
 from paddlewheel.measure import carried
-from paddlewheel.physics.borne import soaked
+from paddlewheel.physics.borne import floated, soaked
 from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, wet, yielding
 from paddlewheel.physics.entry import way_into
 from paddlewheel.physics.pressure import Projection
@@ -247,22 +247,25 @@ class Bodies:
         filled: dict[int, BodyFaces],
         grid: Grid,
         pressure: np.ndarray,
+        closed: Faces,
         phi: np.ndarray,
         velocity: Faces,
         dt: float,
     ) -> tuple[Body, ...]:
         """The bodies after the fluid acted for dt [s] on those that it carries one-way, which would fill `filled`.
 
-        pressure [Pa] at all centres of a grid, also those in air, φ [m] and velocity [m/s] are those of the fluid. The
-        damping is that at the end of the step,  (M + Δt D) V' = M V + Δt (J p + D u) .
+        pressure [Pa] at all centres of a grid, also those in air, φ [m] and velocity [m/s] are those of the fluid;
+        through faces that are closed, bool, the pressure is not felt. The damping is that at the end of the step,
+        (M + Δt D) V' = M V + Δt (f + D u) .
         """
+        weight = (0.0 if self.scene.has_smoke else self.scene.density) * np.array(self.scene.gravity)  # gas has none
         V = velocities(bodies)
         for n, faces in filled.items():
             item, body = self.items[n], bodies[n]
             M = rigid.mass_matrix(self.masses[n], item.density, body.orientation)
             S, momentum = soaked(grid, faces, body.position, phi, velocity)
             rate = dt * item.damping * self.scene.density
-            push = accelerated(np.zeros((1, 6)), [Coupled(faces, body.position, np.eye(6))], pressure, grid, dt)[0]
+            push = dt * floated(grid, faces, body.position, phi, pressure, closed, weight)
             F = self._freedom(item, body.position)
             V[n] = rigid.restricted_inverse(M + rate * S, F) @ (M @ V[n] + push + rate * momentum)
         return with_velocities(bodies, V)

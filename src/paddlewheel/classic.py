@@ -55,7 +55,7 @@ class ClassicStepper(Fluid):
         boundary = self.sources.opened(solids, self._window)
         cells = _Cells(seen, boundary, solids, self.grid.h)
         relaxed = self._relaxed(self._given(cells, boundary), cells, boundary, 1.0, 0.0, None)
-        velocity = self._everywhere(relaxed.velocity, cells, solids)
+        velocity = self._everywhere(relaxed.velocity, cells, solids, boundary)
         return self._state(0.0, 0, velocity, np.zeros(self.grid.shape), seen.phi, tracked, bodies, {})
 
     def limit(self, state: State) -> float:
@@ -111,7 +111,8 @@ class ClassicStepper(Fluid):
 
         self._push(velocity, cells, now, dt)
         air = self.surface_pressure(self.grid, now)
-        bodies = self.borne(self.bodies.pulled(bodies, now, dt), self.grid, pressure, air, seen.phi, flow, dt)
+        bodies = self.bodies.pulled(bodies, now, dt)
+        bodies = self.borne(bodies, self.grid, pressure, state.time, boundary, seen.phi, flow, dt)
         bodies = self.bodies.led(bodies, solids, self.hands.at(now, dt), dt)
         clock.stop("forces")
 
@@ -126,7 +127,7 @@ class ClassicStepper(Fluid):
         volume = liquid_volume(seen.phi, solids.phi, self.grid.h) if seen.volume is None else seen.volume
         clock.stop("report")
 
-        velocity = self._everywhere(velocity, cells, solids)
+        velocity = self._everywhere(velocity, cells, solids, boundary)
         clock.stop("extrapolate")
 
         shift, solves = self._spread(seen, cells, boundary, solids, dt * _fastest(velocity))
@@ -168,10 +169,12 @@ class ClassicStepper(Fluid):
         meet_air(relaxed.velocity, cells.free, held=isinstance(self.tracker, Markers))
         return relaxed
 
-    def _everywhere(self, velocity, cells, solids) -> Faces:
-        """The velocity beyond the liquid, in solids and in sources, float32."""
+    def _everywhere(self, velocity, cells, solids, boundary) -> Faces:
+        """The velocity beyond the liquid, in solids and in sources, float32. Inflows give through faces they close."""
         velocity = Faces(*(np.asarray(u, np.float32) for u in velocity))
-        return self.continued(velocity, Known(cells.faces, None, None), solids, self._window)
+        parts = zip(cells.faces, boundary.open, solids.open, boundary.velocity, strict=True)
+        known = Faces(*(f | (w == 0) & (room > 0) & (given != 0) for f, w, room, given in parts))
+        return self.continued(velocity, Known(known, None, None), solids, self._window)
 
     def _spread(self, seen, cells, boundary, solids, way) -> tuple[Faces, list[SolveInfo]]:
         """The displacement [m] that evens out the density of particles, and how it was relaxed.

@@ -83,12 +83,19 @@ class Fluid:
         points = grid.cell_points().reshape(-1, 3)
         return sum(values_at(name, item, points, time).astype(float) for name, item in items).reshape(grid.shape)
 
-    def borne(self, bodies, grid: Grid, pressure, air, phi, velocity, dt: float) -> Sequence[Body]:
-        """The bodies after the fluid acted on those it carries one-way, by the last pressure [Pa] it had."""
+    def borne(
+        self, bodies, grid: Grid, pressure, time: float, boundary: Boundary, phi, velocity, dt: float
+    ) -> Sequence[Body]:
+        """The bodies after the fluid acted on those it carries one-way, by the last pressure [Pa] it had.
+
+        That held at a time [s], and in the air beside it what pressed then: if that changes, it does so everywhere. At
+        the start there was none: the fluid bears them as if it were at rest.
+        """
         if not any(item.one_way for item in self.bodies.items):
             return bodies
-        pressure = np.where(pressure != 0.0, pressure, air)
-        return self.bodies.borne(bodies, self.solids.borne(bodies), grid, pressure, phi, velocity, dt)
+        pressure = np.where(pressure != 0.0, pressure, self.surface_pressure(grid, time))
+        closed = Faces(*(np.full(w.shape, True) if time == 0.0 else w == 0 for w in boundary.open))
+        return self.bodies.borne(bodies, self.solids.borne(bodies), grid, pressure, closed, phi, velocity, dt)
 
     def projected(
         self,

@@ -118,7 +118,7 @@ class SmokeStepper(Fluid):
         given = self._given(brought.velocity, state.ahead, boundary, dt)
         velocity = self._forced(given, brought, boundary, open, now - 0.5 * dt, dt)  # forces as in the middle of it
         pulled = self.bodies.pulled(bodies, now, dt)
-        pulled = self.borne(pulled, grid, pressure, 0.0, self._everywhere, given, dt)
+        pulled = self.borne(pulled, grid, pressure, state.time, boundary, self._everywhere, given, dt)
         clock.stop("forces")
 
         holds = self.hands.at(now, dt)

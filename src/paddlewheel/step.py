@@ -134,7 +134,7 @@ class Stepper(Fluid):
         velocity = self._forced(grid, old, phi, now, dt)
         air = self.surface_pressure(grid, now)
         pulled = self.bodies.pulled(bodies, now, dt)
-        pulled = self.borne(pulled, grid, pressure, air, phi, old, dt)
+        pulled = self.borne(pulled, grid, pressure, state.time, boundary, phi, old, dt)
         clock.stop("forces")
 
         holds = self.hands.at(now, dt)

@@ -21,6 +21,8 @@ from paddlewheel.types import Body, Boundary, Faces, Particles
 __all__ = ["HeightField", "SurfaceMarkers"]
 
 DAMP = 1e-6  # cells: what holds less is dry
+OVERFULL = 0.01  # cells: what relaxation leaves of the divergence makes less than that
+ON_SIDE = 1e-3  # cells from an inflow, within which a marker is on its side
 _HALVINGS = 20
 HOLLOW = 0.5  # cells of air that a column may have below its surface at the start: shapes are cut by cells
 
@@ -43,6 +45,11 @@ class HeightField:
         held = np.einsum("ijk,ijk->ik", filled, room) * self.grid.h
         if not held.any() and not self._gives.any():
             raise ValueError("Method: surface='height-field': there is no liquid at the start, or it is in solids")
+        if self.scene.gravity[1] > 0:
+            raise ValueError(
+                f"Scene: gravity={self.scene.gravity!r} with Method surface='height-field': it points up, and a height "
+                "field has liquid from the floor up"
+            )
         if hollow.max() > HOLLOW:
             i, k = np.unravel_index(hollow.argmax(), hollow.shape)
             x, _, z = self.grid.cell_points()[i, 0, k]
@@ -64,7 +71,7 @@ class HeightField:
             taken = np.minimum(taken.sum(axis=1) * h, depth)
             depth, left = depth - taken, left + float(taken.sum()) * h**2
         over = float((depth - h * room.sum(axis=1)).max())
-        warnings = [f"the height field stands {over:.3g} m higher than there is room"] if over > DAMP * h else []
+        warnings = [f"the height field stands {over:.3g} m higher than there is room"] if over > OVERFULL * h else []
         return Moved(Tracked(tracked.particles, {"depth": depth}), came, left, warnings)
 
     def seen(self, tracked: Tracked, boundary: Boundary) -> tuple[Tracked, Seen]:
@@ -153,15 +160,15 @@ class SurfaceMarkers:
     def moved(self, tracked: Tracked, way: Way) -> Moved:
         grid, solid, warnings = self.grid, way.boundary.phi, []
         points, sides = tracked.arrays["points"], self.scene.open_sides
-        given = np.flatnonzero(_inside(self.scene, Inflow, points))
-        start = points[given]
+        surface, inflow = Surface(points, tracked.arrays["parts"]), 0.0
+        given = np.flatnonzero(_inside(self.scene, Inflow, points, ON_SIDE * grid.h))
+        start, held = points[given], surface_markers.volume(surface, grid)
         stuck = move(grid, points, way.velocity, way.boundary, way.dt, open_sides=sides)
         warnings += [f"{stuck} markers are left in a solid"] if stuck else []
-        surface, inflow = Surface(points, tracked.arrays["parts"]), 0.0
-        if len(given):  # what goes out of an inflow is there again
-            inflow -= surface_markers.volume(surface, grid)
-            points[given] = start
-            inflow += surface_markers.volume(surface, grid)
+        stays = _inside(self.scene, Inflow, points[given], ON_SIDE * grid.h)  # the others go with what is poured
+        points[given[stays]] = start[stays]  # what goes out of an inflow is there again
+        if self._given is not None:  # else the flow keeps its volume
+            inflow = surface_markers.volume(surface, grid) - held
         before = surface_markers.volume(surface, grid)
         surface = surface_markers.evened(grid, surface._replace(points=np.clip(points, 0, grid.size)), solid)
         outflow = max(before - surface_markers.volume(surface, grid), 0.0) if sides else 0.0
@@ -195,9 +202,9 @@ def _distance(scene, kind, points) -> np.ndarray:
     return np.min([item.shape.distance(points) for _, item in labelled(scene.items, kind)], axis=0)
 
 
-def _inside(scene, kind, points) -> np.ndarray:
-    """Which points are in an item of a kind, bool."""
-    return _distance(scene, kind, points) < 0 if labelled(scene.items, kind) else np.zeros(len(points), bool)
+def _inside(scene, kind, points, beyond=0.0) -> np.ndarray:
+    """Which points are in an item of a kind, or less than a length `beyond` [m] from it, bool."""
+    return _distance(scene, kind, points) < beyond if labelled(scene.items, kind) else np.zeros(len(points), bool)
 
 
 def _room(boundary) -> np.ndarray:

@@ -4,12 +4,14 @@ A tracker keeps nothing of its own between steps: what it knows is `Tracked`, a
 part of the state, so that runs are saved and go on as they were.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from paddlewheel.fluid import Fluid
+from paddlewheel.grid.cells import open_volumes
 from paddlewheel.liquids import check_room, filled, particle_surface
 from paddlewheel.physics.advect import move
 from paddlewheel.physics.seeding import density_error, volume_seen
@@ -20,6 +22,7 @@ from paddlewheel.types import Body, Boundary, Faces, Particles
 __all__ = ["Markers", "Moved", "Seen", "Tracked", "Tracker", "Way"]
 
 RISEN, AT_START, LEFT = 0.45, 0.25, 0.05  # cells that the surface is above the lower side of a cell
+STILL = 0.02  # × √(g h): liquid that is slower rests
 
 
 class Tracked(NamedTuple):
@@ -99,15 +102,19 @@ class Tracker(Protocol):
 class Markers:
     """Particles all over the liquid, which go with the flow and carry nothing. A cell with one of them has liquid.
 
-    But not at once: the surface has to be within it by RISEN, and to leave it but for LEFT until it has none again.
-    Chance moves the surface of particles by a fifth of a cell, and a cell more or less changes the pressure below by
-    its weight: still water would not stay still. Which cells have liquid is remembered; at the start shapes tell it, by
-    AT_START, from which on none is without a particle. Those may not have liquid: in splashes velocities run away.
+    But not at once: the surface has to be within it by AT_START, from which on none is without a particle; and where
+    it rests by RISEN, or to leave it but for LEFT until it has none again. Chance moves the surface of particles by a
+    fifth of a cell, and a cell more or less changes the pressure below by its weight: still water would not stay still.
+    So which cells have liquid is remembered; at the start shapes tell it. Where it moves, pressure that comes late when
+    the surface rises, and goes late, would drive the waves.
+
+    Cells without a particle have no liquid: in splashes velocities would run away. But those that a solid fills in part
+    may have some: there particles are so few that their coming and going would drive the rest.
     """
 
     def __init__(self, fluid: Fluid):
         self.fluid, self.grid, self.scene = fluid, fluid.grid, fluid.scene
-        self._room: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
+        self._room: tuple[np.ndarray, tuple[np.ndarray, float, np.ndarray]] | None = None
 
     def check(self) -> None:
         fluid = self.fluid
@@ -139,23 +146,37 @@ class Markers:
             particles, way.boundary, way.bodies, now, way.dt, way.number
         )
         warnings += [f"{stuck} particles are left in a solid"] if stuck else []
-        return Moved(Tracked(particles, tracked.arrays), inflow, outflow, warnings)
+        arrays = {"wet": tracked.arrays["wet"], "still": self._still(way.velocity)}
+        return Moved(Tracked(particles, arrays), inflow, outflow, warnings)
 
     def seen(self, tracked: Tracked, boundary: Boundary) -> tuple[Tracked, Seen]:
         particles, first = sorted_by_cell(self.grid, tracked.particles)
-        seen, room = self._seen(boundary)
+        seen, room, cut = self._seen(boundary)
         phi, counted = particle_surface(
             self.grid, particles, first, boundary, seen, room,
             per_cell=self.fluid.per_cell, drains=self.fluid.sources.drains,
         )  # fmt: skip
         excess = density_error(counted, seen, phi, self.grid.h, per_cell=self.fluid.per_cell, below=0.0, noise=0.0)
-        within = self.grid.h * (0.5 - np.where(tracked.arrays["wet"], LEFT, RISEN))
-        wet = (np.diff(first).reshape(self.grid.shape) > 0) & (phi < within) | (phi < 0)
+        needed = np.where(tracked.arrays["wet"], LEFT, RISEN)
+        within = self.grid.h * (0.5 - np.where(tracked.arrays.get("still", True), needed, AT_START))
+        found = (np.diff(first).reshape(self.grid.shape) > 0) | cut
+        wet = found & (phi < within) | (phi < 0)
         return Tracked(particles, {"wet": wet}), Seen(phi, wet, excess=excess)
 
-    def _seen(self, boundary) -> tuple[np.ndarray, float]:
-        """The open volume about each cell centre [cells], and the sum of all; measured anew where solids move."""
+    def _still(self, velocity) -> np.ndarray:
+        """The cells in which liquid rests, bool."""
+        still, slow = np.full(self.grid.shape, True), STILL * math.sqrt(math.hypot(*self.scene.gravity) * self.grid.h)
+        for a, u in enumerate(velocity):
+            slower = np.abs(u) < slow
+            still &= slower.take(range(self.grid.shape[a]), a) & slower.take(range(1, self.grid.shape[a] + 1), a)
+        return still
+
+    def _seen(self, boundary) -> tuple[np.ndarray, float, np.ndarray]:
+        """The open volume about each cell centre [cells], the sum of all, and the cells that solids fill in part.
+
+        They are measured anew where solids move.
+        """
         if self._room is None or self._room[0] is not boundary.phi:
-            seen = volume_seen(boundary.phi)
-            self._room = boundary.phi, (seen, float(seen.sum(dtype=np.float64)))
+            seen, cut = volume_seen(boundary.phi), open_volumes(boundary.phi) < 1
+            self._room = boundary.phi, (seen, float(seen.sum(dtype=np.float64)), cut)
         return self._room[1]
