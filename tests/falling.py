@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 
+from paddlewheel.items import Liquid
 from paddlewheel.measure import liquid_distance, measure
-from paddlewheel.scene import Liquid
 from paddlewheel.types import Particles, SolveInfo, State, StepReport
 
 PARTICLES = 50

@@ -13,11 +13,10 @@ from paddlewheel.benchmark.steps import _growth
 from paddlewheel.commands import bench
 from paddlewheel.commands.estimate import particle_count
 from paddlewheel.gallery import separation
-from paddlewheel.method import SOLVERS
+from paddlewheel.method import SOLVERS, Method
 from paddlewheel.output import picture
 from paddlewheel.physics.pressure import assemble
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Method
 
 
 @pytest.fixture(scope="module")

@@ -6,19 +6,10 @@ import numpy as np
 import pytest
 
 from paddlewheel.grid.stencil import divergence
+from paddlewheel.items import Force, Inflow, Liquid, Outflow, RigidBody, Smoke, Solid, SurfacePressure
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import (
-    Force,
-    Inflow,
-    Liquid,
-    Method,
-    Outflow,
-    RigidBody,
-    Scene,
-    Smoke,
-    Solid,
-    SurfacePressure,
-)
+from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import Faces, State

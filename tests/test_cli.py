@@ -23,11 +23,12 @@ from paddlewheel.cli import main
 from paddlewheel.commands import run as run_command
 from paddlewheel.commands import scenes, terminal
 from paddlewheel.commands.estimate import frame_bytes, marker_count, particle_count, step_count
-from paddlewheel.method import ADVECTION
+from paddlewheel.items import Inflow, Smoke, Solid
+from paddlewheel.method import ADVECTION, Method
 from paddlewheel.one_step import first_step
 from paddlewheel.output.cache import Cache
 from paddlewheel.run import Simulation, SolveFailedError
-from paddlewheel.scene import Inflow, Method, Scene, Smoke, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.shapes import Box, Sphere
 
 SCENE = """

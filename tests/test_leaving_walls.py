@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from paddlewheel.gallery import separation
+from paddlewheel.items import Liquid, RigidBody, Solid
+from paddlewheel.method import Method
 from paddlewheel.one_step import first_step
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, RigidBody, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import State

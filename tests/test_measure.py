@@ -5,8 +5,8 @@ import pytest
 import trimesh
 
 from paddlewheel.grid.fractions import WEIGHTS, open_fractions
+from paddlewheel.items import Liquid, Solid
 from paddlewheel.measure import Solids, liquid_distance, measure
-from paddlewheel.scene import Liquid, Solid
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Moved, Sphere, Torus

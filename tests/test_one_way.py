@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from paddlewheel.items import Hand, Liquid, RigidBody, Solid, SurfacePressure
 from paddlewheel.measure.body_faces import alone
+from paddlewheel.method import Method
 from paddlewheel.physics.borne import soaked
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Hand, Liquid, Method, RigidBody, Scene, Solid, SurfacePressure
+from paddlewheel.scene import Scene
 from paddlewheel.solids.mass import mass_of
 from paddlewheel.solids.rigid import mass_matrix
 from paddlewheel.solids.shapes import Box, Cylinder, HalfSpace, Sphere

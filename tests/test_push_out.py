@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import trimesh
 
+from paddlewheel.items import Liquid, Solid
 from paddlewheel.measure import HAIR, Solids
 from paddlewheel.physics.advect import move
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Cylinder, HalfSpace, Moved, Sphere, Torus

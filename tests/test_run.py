@@ -7,9 +7,10 @@ import pytest
 
 import paddlewheel.run
 from falling import Falling, equal
+from paddlewheel.items import Force, Inflow, Liquid, Solid
 from paddlewheel.one_step import first_step
 from paddlewheel.run import Simulation, SolveFailedError
-from paddlewheel.scene import Force, Inflow, Liquid, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.shapes import Box, Sphere
 from paddlewheel.types import State
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from paddlewheel import types
-from paddlewheel.scene import Force, Inflow, Liquid, Method, Outflow, RigidBody, Scene, Solid, SurfacePressure
+from paddlewheel.items import Force, Inflow, Liquid, Outflow, RigidBody, Solid, SurfacePressure
+from paddlewheel.method import Method
+from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import BYTES_PER_CELL, Grid

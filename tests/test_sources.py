@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from paddlewheel.method import ADVECTION
+from paddlewheel.items import Inflow, Liquid, Outflow, Solid
+from paddlewheel.method import ADVECTION, Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Inflow, Liquid, Method, Outflow, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Cylinder, HalfSpace, Sphere
 from paddlewheel.sources import Sources

@@ -5,9 +5,10 @@ import pytest
 
 from falling import equal
 from paddlewheel.grid.centroid import interpolate
-from paddlewheel.method import ADVECTION
+from paddlewheel.items import Force, Inflow, Liquid, Solid, SurfacePressure
+from paddlewheel.method import ADVECTION, Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Force, Inflow, Liquid, Method, Scene, Solid, SurfacePressure
+from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import Particles

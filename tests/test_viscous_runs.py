@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from paddlewheel.gallery import viscous_substeps
-from paddlewheel.method import VISCOSITY
+from paddlewheel.items import Inflow, Liquid, Outflow, RigidBody
+from paddlewheel.method import VISCOSITY, Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Inflow, Liquid, Method, Outflow, RigidBody, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.solids.shapes import Box, Cylinder, Sphere
 from paddlewheel.types import SolveFailedError
 

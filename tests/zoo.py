@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.items import Solid
 from paddlewheel.measure import measure
-from paddlewheel.scene import Solid
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Shape, Sphere
 from paddlewheel.types import Boundary, Faces, Grid

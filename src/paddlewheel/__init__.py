@@ -16,23 +16,13 @@ for frame in simulation.run(frames=48):
 """
 
 from paddlewheel import interrupt  # noqa: F401, first: what follows takes its time
+from paddlewheel.items import Force, Hand, Inflow, Liquid, Outflow, RigidBody, Smoke, Solid, SurfacePressure
 from paddlewheel.measure import Solids, liquid_distance
+from paddlewheel.method import Method
 from paddlewheel.one_step import FirstStep, first_step
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.run import Frame, Simulation, SolveFailedError
-from paddlewheel.scene import (
-    Force,
-    Hand,
-    Inflow,
-    Liquid,
-    Method,
-    Outflow,
-    RigidBody,
-    Scene,
-    Smoke,
-    Solid,
-    SurfacePressure,
-)
+from paddlewheel.scene import Scene
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, HalfSpace, Shape, Sphere, Torus

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.hand import gripped
+from paddlewheel.items import Force, RigidBody, Solid, labelled, values_at
 from paddlewheel.kernel import kernel
 from paddlewheel.measure import carried
 from paddlewheel.physics.borne import floated, soaked
@@ -15,7 +16,7 @@ from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, we
 from paddlewheel.physics.entry import way_into
 from paddlewheel.physics.pressure import Projection
 from paddlewheel.physics.viscosity import RigidBodies
-from paddlewheel.scene import Force, RigidBody, Scene, Solid, labelled, values_at
+from paddlewheel.scene import Scene
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
 from paddlewheel.solids.mass import Mass

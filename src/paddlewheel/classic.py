@@ -12,12 +12,13 @@ import numpy as np
 from paddlewheel.continuation import Known
 from paddlewheel.fluid import Clock, Fluid
 from paddlewheel.grid.window import Window
+from paddlewheel.items import Inflow, Liquid, labelled, velocity_at
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.momentum import carried, longest_step
 from paddlewheel.physics.relaxation import Relaxed, relax
 from paddlewheel.physics.surface import liquid_volume
 from paddlewheel.physics.surface_cells import beside, free_faces, meet_air
-from paddlewheel.scene import Inflow, Liquid, Scene, labelled, velocity_at
+from paddlewheel.scene import Scene
 from paddlewheel.surface_trackers import HeightField, SurfaceMarkers
 from paddlewheel.trackers import Markers, Seen, Tracked, Tracker, Way
 from paddlewheel.types import Boundary, Faces, SolveInfo, State, StepReport

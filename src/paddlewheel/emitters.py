@@ -5,10 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.items import Smoke, labelled, smoke_at, velocity_at
 from paddlewheel.measure import node_distance
 from paddlewheel.physics.emission import fill, shares
 from paddlewheel.physics.seeding import seed
-from paddlewheel.scene import Scene, Smoke, labelled, smoke_at, velocity_at
+from paddlewheel.scene import Scene
 from paddlewheel.types import Faces, Particles
 
 __all__ = ["Emitters", "largest_given"]

@@ -11,11 +11,12 @@ from paddlewheel.continuation import Continuation, Known
 from paddlewheel.grid.centroid import Centroids, open_centroids
 from paddlewheel.grid.window import Window
 from paddlewheel.hand import Hands
+from paddlewheel.items import Force, SurfacePressure, labelled, values_at
 from paddlewheel.kernel import threads_worth
 from paddlewheel.measure import Solids
 from paddlewheel.physics.pressure import Pressed, Projection, pressed, project
 from paddlewheel.physics.transfer import to_faces
-from paddlewheel.scene import Force, Scene, SurfacePressure, labelled, values_at
+from paddlewheel.scene import Scene
 from paddlewheel.sources import Sources
 from paddlewheel.types import Body, Boundary, Faces, Grid, Particles, State
 

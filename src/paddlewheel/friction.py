@@ -4,9 +4,10 @@ import numpy as np
 
 from paddlewheel.grid.extrapolate import continued, extrapolate
 from paddlewheel.grid.window import Window
+from paddlewheel.items import Inflow, Liquid, labelled, temperature_at, viscosity_at
 from paddlewheel.physics.transfer import to_cells
 from paddlewheel.physics.viscosity import RigidBodies, Rubbed, viscous
-from paddlewheel.scene import Inflow, Liquid, Scene, labelled, temperature_at, thinned, viscosity_at
+from paddlewheel.scene import Scene, thinned
 from paddlewheel.types import AXES, Boundary, Faces, Particles
 
 __all__ = ["Friction"]

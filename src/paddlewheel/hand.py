@@ -24,7 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.scene import Hand, Inflow, Liquid, RigidBody, Scene, labelled
+from paddlewheel.items import Hand, Inflow, Liquid, RigidBody, labelled
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.pose import rotation_of

@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from paddlewheel.grid.window import Window
+from paddlewheel.items import Solid, labelled
 from paddlewheel.physics.heat import conducted
-from paddlewheel.scene import Scene, Solid, labelled
+from paddlewheel.scene import Scene
 from paddlewheel.types import Boundary, Particles, SolveInfo
 
 __all__ = ["Heat"]

@@ -4,11 +4,12 @@ import numpy as np
 
 from paddlewheel.friction import Friction
 from paddlewheel.grid.levelset import extend_into_solids
+from paddlewheel.items import Inflow, Liquid, labelled, velocity_at
 from paddlewheel.physics.pockets import fill_pockets
 from paddlewheel.physics.seeding import enclose_crowds, enclose_strays, seed, seed_in_chunks
 from paddlewheel.physics.surface import FAR, surface_distance
 from paddlewheel.physics.transfer import density
-from paddlewheel.scene import Inflow, Liquid, Scene, labelled, velocity_at
+from paddlewheel.scene import Scene
 from paddlewheel.types import Boundary, Grid, Particles
 
 FULL = 0.99  # part of all room beyond which liquid has no surface: what looks like one is a lack of particles

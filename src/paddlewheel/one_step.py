@@ -6,10 +6,11 @@ import numpy as np
 
 from paddlewheel.friction import Friction
 from paddlewheel.grid.levelset import extend_into_solids
+from paddlewheel.items import Liquid, RigidBody, labelled, velocity_at
 from paddlewheel.measure import liquid_distance, measure
 from paddlewheel.physics.pressure import Projection, project
 from paddlewheel.physics.separation import touching
-from paddlewheel.scene import Liquid, RigidBody, Scene, labelled, velocity_at
+from paddlewheel.scene import Scene
 from paddlewheel.types import Boundary, Faces
 
 __all__ = ["FirstStep", "first_step"]

@@ -8,7 +8,8 @@ import numpy as np
 
 from paddlewheel.classic import ClassicStepper
 from paddlewheel.friction import Friction
-from paddlewheel.scene import Inflow, Liquid, RigidBody, Scene, Smoke
+from paddlewheel.items import Inflow, Liquid, RigidBody, Smoke
+from paddlewheel.scene import Scene
 from paddlewheel.smoke import SmokeStepper
 from paddlewheel.solids import argument
 from paddlewheel.step import Stepper

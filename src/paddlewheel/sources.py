@@ -19,10 +19,11 @@ import numpy as np
 from paddlewheel.friction import Friction
 from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.grid.window import Window
+from paddlewheel.items import Inflow, Outflow, labelled, velocity_at
 from paddlewheel.measure import node_distance
 from paddlewheel.physics.seeding import CROWDED, seed
 from paddlewheel.physics.surface import liquid_volume
-from paddlewheel.scene import Inflow, Outflow, Scene, labelled, velocity_at
+from paddlewheel.scene import Scene
 from paddlewheel.types import AXES, Boundary, Faces, Particles
 
 FULL = 1.1  # times the liquid that fits into the domain, beyond which no more comes in

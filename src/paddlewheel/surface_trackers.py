@@ -9,12 +9,12 @@ from paddlewheel.grid.cells import open_cells
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.grid.stencil import divergence
 from paddlewheel.grid.window import Window
+from paddlewheel.items import Inflow, Liquid, Outflow, labelled
 from paddlewheel.measure.lattice import node_distance
 from paddlewheel.physics import height_field, surface_markers
 from paddlewheel.physics.advect import move
 from paddlewheel.physics.surface import FAR
 from paddlewheel.physics.surface_markers import Markers as Surface
-from paddlewheel.scene import Inflow, Liquid, Outflow, labelled
 from paddlewheel.trackers import Moved, Seen, Tracked, Way
 from paddlewheel.types import Body, Boundary, Faces, Particles
 

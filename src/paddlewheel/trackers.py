@@ -12,11 +12,11 @@ import numpy as np
 
 from paddlewheel.fluid import Fluid
 from paddlewheel.grid.cells import open_volumes
+from paddlewheel.items import Inflow, Liquid, labelled
 from paddlewheel.liquids import check_room, filled, particle_surface
 from paddlewheel.physics.advect import move
 from paddlewheel.physics.seeding import density_error, volume_seen
 from paddlewheel.physics.transfer import sorted_by_cell
-from paddlewheel.scene import Inflow, Liquid, labelled
 from paddlewheel.types import Body, Boundary, Faces, Particles
 
 __all__ = ["Markers", "Moved", "Seen", "Tracked", "Tracker", "Way"]

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.items import Solid
 from paddlewheel.measure import measure
 from paddlewheel.physics.pressure import Projection, assemble, project
-from paddlewheel.scene import Solid
 from paddlewheel.solids.shapes import Box
 from paddlewheel.types import Boundary, Faces, Grid
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from viscous import on_centre_line
 
+from paddlewheel.items import Force, Liquid, Solid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Force, Liquid, Method, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box
 

@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 from slender_thread import slender_coil
 
+from paddlewheel.items import Inflow, Liquid, Solid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Inflow, Liquid, Method, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder
 

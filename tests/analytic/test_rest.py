@@ -8,9 +8,10 @@ neither, keeps most of it.
 import numpy as np
 import pytest
 
-from paddlewheel.method import ADVECTION
+from paddlewheel.items import Liquid, Solid
+from paddlewheel.method import ADVECTION, Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 
 G, DENSITY = 9.81, 1000.0

@@ -23,7 +23,8 @@ from paddlewheel.run import Simulation, SolveFailedError
 PAGE = Path(__file__).parents[2] / "docs" / "gallery"
 
 SCENE = '''"""A pool."""
-from paddlewheel.scene import Liquid, Scene
+from paddlewheel.items import Liquid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.shapes import Box
 
 caption = "A <small> pool."

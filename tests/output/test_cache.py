@@ -11,10 +11,12 @@ import pytest
 
 import paddlewheel.run
 from falling import Falling, equal
+from paddlewheel.items import Liquid, Solid
+from paddlewheel.method import Method
 from paddlewheel.output import cache as module
 from paddlewheel.output.cache import MANIFEST, Cache, describe, describe_run, replace
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Sphere

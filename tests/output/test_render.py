@@ -9,10 +9,11 @@ import pytest
 import paddlewheel.run
 from falling import Falling
 from paddlewheel.cli import main
+from paddlewheel.items import Liquid, Solid
 from paddlewheel.output import camera, canvas, render, render_liquid
 from paddlewheel.output.picture import MissingExtraError, draw_sheet
 from paddlewheel.output.video import write_video
-from paddlewheel.scene import Liquid, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import Particles
 

@@ -10,9 +10,9 @@ import pytest
 from grid.turning import TURNS, turn, turn_faces
 from paddlewheel.grid.centroid import interpolate, open_centroids
 from paddlewheel.grid.fractions import open_fractions
+from paddlewheel.items import Solid
 from paddlewheel.measure import Solids, measure
 from paddlewheel.physics.advect import DEEPEST, move, semi_lagrangian
-from paddlewheel.scene import Solid
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import SIDES, Boundary, Faces, Grid
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from paddlewheel.items import Solid
 from paddlewheel.measure import measure
 from paddlewheel.physics.audit import audit
-from paddlewheel.scene import Solid
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Sphere
 from paddlewheel.types import Boundary, Faces, Grid

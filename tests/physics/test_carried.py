@@ -5,9 +5,9 @@ import pytest
 
 from grid.turning import TURNS, turn, turn_faces
 from paddlewheel.grid.cells import open_cells
+from paddlewheel.items import Solid
 from paddlewheel.measure import measure
 from paddlewheel.physics.carried import SCHEMES, carried, carried_faces
-from paddlewheel.scene import Solid
 from paddlewheel.solids.shapes import Box, Sphere
 from paddlewheel.types import SIDES, Faces, Grid
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from paddlewheel.grid.fractions import WEIGHTS
+from paddlewheel.items import Solid
 from paddlewheel.measure import measure
 from paddlewheel.physics.pressure import assemble, project
-from paddlewheel.scene import Solid
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Sphere
 from paddlewheel.solve.linear import SOLVERS

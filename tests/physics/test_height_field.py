@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from paddlewheel.items import Solid
 from paddlewheel.measure import Solids
 from paddlewheel.physics.height_field import advance, depths, heights, level_set
 from paddlewheel.physics.pressure import project
-from paddlewheel.scene import Solid
 from paddlewheel.solids.shapes import Box, Sphere
 from paddlewheel.types import Faces, Grid
 

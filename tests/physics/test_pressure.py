@@ -8,9 +8,9 @@ from grid.turning import TURNS, turn, turn_faces
 from paddlewheel.grid.extrapolate import constrain, extrapolate
 from paddlewheel.grid.fractions import WEIGHTS
 from paddlewheel.grid.stencil import divergence
+from paddlewheel.items import Solid
 from paddlewheel.measure import measure
 from paddlewheel.physics.pressure import assemble, project
-from paddlewheel.scene import Solid
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.solve.linear import SOLVERS

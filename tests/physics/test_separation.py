@@ -6,10 +6,10 @@ import scipy.linalg
 import scipy.optimize
 
 import zoo
+from paddlewheel.items import Solid
 from paddlewheel.measure import measure
 from paddlewheel.physics.pressure import assemble, project
 from paddlewheel.physics.separation import around, keep_leaving, touching
-from paddlewheel.scene import Solid
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import Boundary, Faces, Grid

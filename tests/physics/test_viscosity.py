@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from paddlewheel.grid.octants import liquid_octants
+from paddlewheel.items import RigidBody, Solid
 from paddlewheel.measure import measure
 from paddlewheel.physics.viscosity import RigidBodies, viscous
-from paddlewheel.scene import RigidBody, Solid
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 from paddlewheel.types import AXES, Faces, Grid

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from paddlewheel.items import Solid
 from paddlewheel.measure import measure
 from paddlewheel.physics.viscosity import viscous
-from paddlewheel.scene import Solid
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import HalfSpace
 from paddlewheel.types import AXES, Faces, Grid

@@ -19,11 +19,11 @@ from paddlewheel.benchmark.machine import (
     remarks,
     triad_bandwidth,
 )
+from paddlewheel.items import Solid
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.measure import measure
 from paddlewheel.method import SOLVERS
 from paddlewheel.physics.pressure import assemble, project
-from paddlewheel.scene import Solid
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import HalfSpace, Sphere
 from paddlewheel.solve.packed import FIRST, LAST, PLAIN, pack

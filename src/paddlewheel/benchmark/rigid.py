@@ -12,11 +12,12 @@ from rich.table import Table
 
 from paddlewheel.benchmark.machine import checked_cells, in_process, load, machine, remarks, triad_bandwidth
 from paddlewheel.benchmark.steps import WARM_STEPS, medians
+from paddlewheel.items import Liquid, RigidBody, Solid
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.physics.coupling import pressure_rows
 from paddlewheel.physics.pressure import project
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, RigidBody, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.shapes import Box, Cylinder, HalfSpace, Sphere
 from paddlewheel.step import Stepper
 from paddlewheel.types import Faces

@@ -24,9 +24,11 @@ from paddlewheel.benchmark.machine import (
     triad_bandwidth,
 )
 from paddlewheel.benchmark.steps import medians
+from paddlewheel.items import Smoke, Solid
 from paddlewheel.kernel import compile_seconds
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Method, Scene, Smoke, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Sphere
 

@@ -21,9 +21,10 @@ from paddlewheel.benchmark.machine import (
     triad_bandwidth,
 )
 from paddlewheel.benchmark.projection import RESIDUAL_TRAFFIC, traffic
+from paddlewheel.items import Liquid
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.solids.shapes import Box
 from paddlewheel.types import StepReport
 

@@ -9,8 +9,9 @@ from rich.table import Table
 from paddlewheel.emitters import Emitters, largest_given
 from paddlewheel.friction import Friction
 from paddlewheel.grid.cells import at_centres
+from paddlewheel.items import Inflow, RigidBody, Smoke, labelled, velocity_at
 from paddlewheel.measure import Solids, liquid_distance
-from paddlewheel.scene import Inflow, RigidBody, Scene, Smoke, labelled, velocity_at
+from paddlewheel.scene import Scene
 from paddlewheel.smoke import memory_of_gas
 from paddlewheel.step import WAVES
 from paddlewheel.types import BYTES_PER_CELL

@@ -9,8 +9,10 @@ and 5 m²/s in a box of about a metre, are on both sides of that.
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Inflow
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Inflow, Method, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 

@@ -11,8 +11,10 @@ import math
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Inflow, Smoke, Solid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Inflow, Method, Scene, Smoke, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Cylinder, Shape
 

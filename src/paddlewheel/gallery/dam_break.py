@@ -4,8 +4,10 @@ A column a wide and 2a high is the experiment of Martin & Moyce 1952.
 """
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Liquid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 

@@ -5,8 +5,10 @@ the curve is set anew, and a warning says so.
 """
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Liquid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 

@@ -10,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Liquid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 

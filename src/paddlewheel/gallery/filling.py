@@ -1,8 +1,10 @@
 """FM96: a jet fills a tank, and a hole in the floor drains it."""
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Inflow, Liquid, Outflow
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Inflow, Liquid, Method, Outflow, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 

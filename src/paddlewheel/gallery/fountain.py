@@ -15,8 +15,10 @@ import math
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Liquid, Outflow, Solid, SurfacePressure
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, Outflow, Scene, Solid, SurfacePressure
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 

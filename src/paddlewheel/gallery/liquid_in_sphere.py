@@ -6,8 +6,10 @@ cell, as `cfl=1` does, and has one marker per cell, where here there are eight.
 """
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Liquid, Solid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.shapes import Sphere
 
 caption = "A ball of liquid falls off-centre in a hollow sphere, splashes up its sides and sloshes."

@@ -3,8 +3,10 @@
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Liquid, RigidBody
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, RigidBody, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, Shape, Sphere, Torus

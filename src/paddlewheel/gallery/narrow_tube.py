@@ -6,8 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Hand, Liquid, RigidBody, Solid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Hand, Liquid, Method, RigidBody, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, HalfSpace, Shape

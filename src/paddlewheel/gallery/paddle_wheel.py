@@ -5,8 +5,10 @@ import math
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Inflow, Liquid, Outflow, RigidBody, Solid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Inflow, Liquid, Method, Outflow, RigidBody, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Cylinder, Shape

@@ -1,9 +1,11 @@
 """A piston is pulled out of a closed cylinder full of water: a gap opens, and the water falls from the lid."""
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Liquid, Solid
+from paddlewheel.method import Method
 from paddlewheel.physics.separation import touching
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box

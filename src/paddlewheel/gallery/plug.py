@@ -3,9 +3,11 @@
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Liquid, RigidBody, Solid
+from paddlewheel.method import Method
 from paddlewheel.physics.surface import liquid_volume
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, RigidBody, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 

@@ -5,8 +5,10 @@ import math
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Smoke
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Method, Scene, Smoke
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 

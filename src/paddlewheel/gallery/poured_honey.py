@@ -3,8 +3,10 @@
 import numpy as np
 
 from paddlewheel.gallery import common, hollow
+from paddlewheel.items import Inflow, Solid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Inflow, Method, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.shapes import Cylinder

@@ -6,8 +6,10 @@ The stream leaves a spout on the left, falls as Galilei says, and fills the tank
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Inflow, Liquid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Inflow, Liquid, Method, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box
 

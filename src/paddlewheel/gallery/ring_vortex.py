@@ -19,9 +19,11 @@ import math
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Smoke, Solid
+from paddlewheel.method import Method
 from paddlewheel.physics.vorticity import vorticity
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Method, Scene, Smoke, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Sphere, Torus
 from paddlewheel.types import Grid, State

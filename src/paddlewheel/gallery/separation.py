@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from paddlewheel.gallery import common
+from paddlewheel.items import Liquid
+from paddlewheel.method import Method
 from paddlewheel.physics.separation import touching
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, Method, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Sphere
 

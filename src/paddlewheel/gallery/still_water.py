@@ -6,9 +6,11 @@ grid, so the exact answer is u = 0: everything that is left is error.
 
 import numpy as np
 
+from paddlewheel.items import Liquid, Solid
+from paddlewheel.method import Method
 from paddlewheel.one_step import first_step
 from paddlewheel.run import Simulation, SolveFailedError
-from paddlewheel.scene import Liquid, Method, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 

@@ -11,8 +11,10 @@ import math
 import numpy as np
 
 from paddlewheel.gallery import common, cylinder
+from paddlewheel.items import Inflow, Liquid, Solid
+from paddlewheel.method import Method
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Inflow, Liquid, Method, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.solids.shapes import Box, Cylinder
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from paddlewheel.items import Liquid
 from paddlewheel.kernel import kernel, prange, threads_worth
-from paddlewheel.scene import Liquid
 from paddlewheel.solids.sample import sample
 from paddlewheel.types import Grid
 

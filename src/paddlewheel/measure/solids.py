@@ -6,11 +6,12 @@ from itertools import product
 import numpy as np
 
 from paddlewheel.grid.fractions import open_fractions
+from paddlewheel.items import RigidBody, Solid, labelled
 from paddlewheel.measure.body_faces import NOWHERE, alone, with_bodies
 from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, faces_of, node_distance, to_faces, unite
 from paddlewheel.measure.passing import Passing, carried_along
 from paddlewheel.measure.push_out import Pushed, distance_to, push_out
-from paddlewheel.scene import RigidBody, Solid, checked_sides, labelled
+from paddlewheel.scene import checked_sides
 from paddlewheel.solids.mass import Mass, mass_of
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.rigid import placed

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from paddlewheel.friction import Friction
+from paddlewheel.items import RigidBody
 from paddlewheel.measure import Solids
 from paddlewheel.output import render_liquid, render_smoke
 from paddlewheel.output.camera import DEFAULT_VIEW, View
@@ -21,7 +22,7 @@ from paddlewheel.output.canvas import DPI, canvas, pixels_of
 from paddlewheel.output.export.rigid import Rigids
 from paddlewheel.output.export.things import Mesh
 from paddlewheel.output.picture import SURFACE_COLOUR, draw_solids, pyplot
-from paddlewheel.scene import RigidBody, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.types import State
 
 _EMPTY = "#f4f6f8"

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import ndimage
 
 from paddlewheel.friction import Friction
+from paddlewheel.items import RigidBody
 from paddlewheel.measure import Solids
 from paddlewheel.output.camera import Camera
 from paddlewheel.output.export.surface import into_solids, mesh_of
@@ -17,7 +18,7 @@ from paddlewheel.output.export.things import Mesh
 from paddlewheel.output.picture import SOLID_COLOUR, SURFACE_COLOUR, MissingExtraError
 from paddlewheel.output.volume import sunlight
 from paddlewheel.output.water import HONEY, TO_SUN, WATER, shaded
-from paddlewheel.scene import RigidBody, Scene
+from paddlewheel.scene import Scene
 from paddlewheel.types import Grid, State
 
 BODY_COLOURS = ("#d9622b", "#e3b23c", "#4f8a5b", "#8d5a97", "#c8553d", "#588b8b", "#b08d57", "#7a6c5d")

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from paddlewheel.items import Liquid, RigidBody, Smoke, Solid
 from paddlewheel.output.export import FORMATS, Frames
 from paddlewheel.output.export.sequence import Exporter
-from paddlewheel.scene import Liquid, RigidBody, Scene, Smoke, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Sphere
 from paddlewheel.types import Body, Faces, Particles, State

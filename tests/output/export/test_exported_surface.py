@@ -5,6 +5,7 @@ import pytest
 import trimesh
 from exported import BALL, frame_of, liquid_scene, liquid_state
 
+from paddlewheel.items import Liquid, RigidBody, Solid
 from paddlewheel.method import Method
 from paddlewheel.output.export import Frames
 from paddlewheel.output.export.rigid import Rigids
@@ -12,7 +13,7 @@ from paddlewheel.output.export.shape_mesh import shape_mesh
 from paddlewheel.output.export.surface import BEYOND, closed, into_solids, mesh_of
 from paddlewheel.physics.seeding import seed
 from paddlewheel.run import Simulation
-from paddlewheel.scene import Liquid, RigidBody, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.mesh import Mesh as MeshShape
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, HalfSpace, Sphere, Torus

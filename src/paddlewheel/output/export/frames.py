@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import ndimage
 
+from paddlewheel.items import RigidBody, Solid
 from paddlewheel.measure import Solids
 from paddlewheel.output.export.rigid import Rigids
 from paddlewheel.output.export.surface import at_cells, closed, from_particles, holding, into_solids, mesh_of, smoothed
 from paddlewheel.output.export.things import Field, Frame, Points
 from paddlewheel.physics.surface import liquid_volume
-from paddlewheel.scene import RigidBody, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
 from paddlewheel.types import Grid, State
 

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.items import RigidBody, Solid
 from paddlewheel.output.export.shape_mesh import shape_mesh
 from paddlewheel.output.export.things import Rigid
-from paddlewheel.scene import RigidBody, Scene, Solid
+from paddlewheel.scene import Scene
 from paddlewheel.solids.mass import mass_of
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Shape

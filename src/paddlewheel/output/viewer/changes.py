@@ -3,7 +3,8 @@
 import math
 from dataclasses import replace
 
-from paddlewheel.scene import Hand, Inflow, Liquid, RigidBody, Scene
+from paddlewheel.items import Hand, Inflow, Liquid, RigidBody
+from paddlewheel.scene import Scene
 
 
 def with_gravity(scene: Scene, strength: float, first: Scene) -> Scene:

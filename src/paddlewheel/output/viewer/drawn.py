@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddlewheel.items import Solid
 from paddlewheel.measure import node_distance
 from paddlewheel.output.export.shape_mesh import with_edges
 from paddlewheel.output.export.surface import into_solids, marching_cubes
 from paddlewheel.output.viewer.nets import surface_net
-from paddlewheel.scene import Scene, Solid
+from paddlewheel.scene import Scene
 
 MOST_POINTS = 60_000  # particles that are shown
 HAIR = 1e-3  # cells

@@ -11,13 +11,14 @@ import numpy as np
 
 from paddlewheel.friction import Friction
 from paddlewheel.grid.fractions import WEIGHTS
+from paddlewheel.items import RigidBody, labelled
 from paddlewheel.method import EXPLICIT
 from paddlewheel.output.picture import MissingExtraError
 from paddlewheel.output.viewer import changes, figures
 from paddlewheel.output.viewer.playback import Playback
 from paddlewheel.output.viewer.session import Driver, Session
 from paddlewheel.output.viewer.stage import BODIES, Stage
-from paddlewheel.scene import RigidBody, Scene, labelled
+from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
 
 MOST = 40  # frames sent in a second

@@ -3,11 +3,12 @@
 import numpy as np
 
 from paddlewheel.friction import Friction
+from paddlewheel.items import Smoke
 from paddlewheel.output.camera import ANGLE, Camera
 from paddlewheel.output.export.rigid import Rigids
 from paddlewheel.output.viewer import drawn
 from paddlewheel.output.viewer.session import Snapshot
-from paddlewheel.scene import Scene, Smoke
+from paddlewheel.scene import Scene
 
 WATER, HONEY, STONE, LINE = (38, 132, 205), (201, 138, 27), (205, 199, 190), (120, 132, 148)
 BODIES = ((232, 150, 46), (112, 78, 150), (196, 62, 62), (64, 140, 96), (214, 188, 60), (60, 110, 160))
