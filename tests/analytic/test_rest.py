@@ -2,7 +2,8 @@
 
 What is left is the unevenness of that surface: bumps of a few hundredths of a cell, which fall and rise. The hats of
 FLIP's particles smooth what is shorter than a cell or two, and 3 % of PIC damp it; semi-Lagrangian velocity, which has
-neither, keeps most of it.
+neither, keeps most of it. How much differs from one angle of a tank to the next, and with rounding: by the grid between
+1e-5 and 6e-4 of m g × depth from 16.8° to 17.3°.
 """
 
 import numpy as np
@@ -17,7 +18,7 @@ from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
 G, DENSITY = 9.81, 1000.0
 SLOPE = np.radians(17)
 LEVELS = {"flat": 0.43, "slope": 0.55, "bowl": 0.5, "tilted": 0.5, "full": 1.0}
-MOST = {"flip": 1e-5, "apic": 6e-5, "semi-lagrangian": 8e-5, "maccormack": 3e-4}  # of m g × depth
+MOST = {"flip": 1e-5, "apic": 6e-5, "semi-lagrangian": 2e-4, "maccormack": 8e-4}  # of m g × depth
 SPREAD = {"maccormack": 0.015}  # of the volume, of which others keep 1 %
 
 advections = pytest.mark.parametrize("advection", ADVECTION)

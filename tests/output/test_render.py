@@ -9,7 +9,7 @@ import pytest
 import paddlewheel.run
 from falling import Falling
 from paddlewheel.cli import main
-from paddlewheel.items import Liquid, Solid
+from paddlewheel.items import Liquid, RigidBody, Solid
 from paddlewheel.output import camera, canvas, render, render_liquid
 from paddlewheel.output.picture import MissingExtraError, draw_sheet
 from paddlewheel.output.video import write_video
@@ -53,6 +53,16 @@ def test_a_plane_shows_particles_and_solids_where_they_are(tmp_path):
     ball = pixels[240:400, 560:720]
     assert np.ptp(ball, axis=(0, 1)).max() < 0.01
     assert not is_water(ball).any()
+
+
+def test_a_plane_shows_bodies_that_are_only_carried(tmp_path):
+    """No wall of the boundary is where they are."""
+    raft = RigidBody(Box((0.75, 0.25, -1), (1.25, 0.75, 1)), density=500.0, one_way=True)
+    scene = Scene((2, 1, 1 / 16), (32, 16, 1), items=[POOL, raft])
+    render.Painter(scene).draw(tmp_path / "a.png", paddlewheel.run.Simulation(scene).state)
+    pixels = without_clock(tmp_path / "a.png")
+    assert np.ptp(pixels[200:440, 520:760], axis=(0, 1)).max() < 0.01
+    assert is_water(pixels[500:]).mean() > 0.5
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 1), (1, 3), (100, 1), (0.37, 0.21)])

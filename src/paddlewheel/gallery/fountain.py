@@ -52,6 +52,7 @@ def scene(cells: int = 80, pressure: float = 4000.0, period: float = 0.0) -> Sce
         return np.where(points[:, 0] < WALL, pressure * part, 0.0)
 
     left, right = NOZZLE - WIDTH / 2, NOZZLE + WIDTH / 2
+    dry = min(WALL + 2 * h, left - DRY - h)  # a coarse wall reaches as far as the drain
     return Scene(
         size=(2.5, common.in_cells(1.5, h), h),
         cells=cells,
@@ -62,7 +63,7 @@ def scene(cells: int = 80, pressure: float = 4000.0, period: float = 0.0) -> Sce
             Liquid(Box((-1, -1, -1), (WALL, LEVEL, 1)) | Box((-1, -1, -1), (right, TOP, 1))),
             Solid(Box((WALL, DUCT, -1), (left, TOP, 1)) | Box((WALL, DUCT, -1), (WALL + 2 * h, 3, 1))),
             Solid(Box((right, -1, -1), (4, TOP, 1))),
-            Outflow(Box((WALL + 2 * h, TOP, -1), (left - DRY, TOP + 1.5 * h, 1))),
+            Outflow(Box((dry, TOP, -1), (left - DRY, TOP + 1.5 * h, 1))),
             Outflow(Box((right + DRY, TOP, -1), (4, TOP + 1.5 * h, 1))),
             SurfacePressure(presses),
         ],

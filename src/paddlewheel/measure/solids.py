@@ -95,6 +95,12 @@ class Solids:
         shapes = self._placed(bodies)
         return {n: alone(self.grid, shapes[n]) for n, one_way in enumerate(self._one_way) if one_way}
 
+    def seen(self, time: float, bodies: Sequence[Body]) -> np.ndarray:
+        """Signed distance to the nearest solid or body [m] at nodes, also to those that the fluid does not see."""
+        phi = self.measure(time, bodies).phi
+        passed = [shape for shape, one_way in zip(self._placed(bodies), self._one_way, strict=True) if one_way]
+        return np.minimum(phi, node_distance(self.grid, passed)) if passed else phi
+
     def _scripted(self, time) -> Boundary:
         """The boundary without the rigid bodies. It is asked for more than once in a step."""
         if self._last is None or self._last[0] != time:

@@ -52,7 +52,8 @@ class Painter:
 
     def draw(self, path: Path, state: State, orbit: float = 0.0) -> None:
         """A picture of a state, from a camera that has gone round by an angle [degrees]."""
-        solid = self.solids.measure(state.time, state.bodies).phi
+        measured = self.solids.measure(state.time, state.bodies).phi
+        solid = measured if self._rigid else self.solids.seen(state.time, state.bodies)  # others are drawn as meshes
         rigid = self._rigid.at(state.time, state.bodies) if self._rigid else ()
         meshes = [body.placed() for body in rigid if body.is_body]
         draw_frame(path, self.scene, solid, state, self.view._replace(orbit=self.view.orbit + orbit), meshes)
