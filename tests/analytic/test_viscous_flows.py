@@ -154,10 +154,10 @@ def test_cavity_under_a_moving_lid(cells, reynolds, seconds, within, advection):
 
 @pytest.mark.parametrize(
     ("cells", "reynolds", "seconds", "within"),
-    [(32, 100, 12, 0.025), pytest.param(64, 400, 30, 0.035, marks=pytest.mark.slow)],
+    [(32, 100, 12, 0.025), pytest.param(96, 400, 30, 0.02, marks=pytest.mark.slow)],
 )
 def test_cavity_of_gas_under_a_moving_lid(cells, reynolds, seconds, within):
-    """Of second order in time: at Re 1000 and 128² it comes within 0.9 % after 45 s."""
+    """Of second order in time: Re 400 is 3.1 % off at 64² and 1.2 % at 96², Re 1000 within 0.9 % at 128² after 45 s."""
     heights, known = zip(*GHIA[reynolds].items(), strict=True)
     found = on_centre_line(cavity(cells, reynolds, seconds, "maccormack", gas=True), heights)
     assert found == pytest.approx(known, rel=within)
