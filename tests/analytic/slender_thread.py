@@ -1,4 +1,4 @@
-"""How a slender viscous thread coils if neither gravity nor inertia acts on it: a helper of the tests.  Ribe 2004.
+"""How a slender viscous thread coils if neither gravity nor inertia acts on it, to compare with.  Ribe 2004.
 
 In the frame that turns with the coil the thread's axis x(s) stands still, and liquid goes along it at the speed U. With
 the tangent t = x′, the curvature K = t × t′ and the spin w about the axis, the liquid's velocity and its rate of
