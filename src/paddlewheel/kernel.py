@@ -24,10 +24,12 @@ from functools import cache
 from pathlib import Path
 
 import numba
+import numpy as np
 from numba import prange
 from numba.core import event
+from numba.extending import register_jitable
 
-__all__ = ["FEW", "compile_seconds", "kernel", "prange", "source_hash", "threads", "threads_worth"]
+__all__ = ["FEW", "compile_seconds", "kernel", "prange", "share", "source_hash", "threads", "threads_worth"]
 
 # Full fast maths would delete tests for NaN and infinity. Sums must keep their order: with "reassoc" machine code of
 # the process that compiled a kernel adds up in another one than that which is loaded from the cache, and a run that is
@@ -57,6 +59,12 @@ def kernel(function=None, *, parallel=True, inline=False):
         )(python)
 
     return declare if function is None else declare(function)
+
+
+@register_jitable
+def share(block, n, blocks):
+    """The range of n items that one of some blocks has."""
+    return n * np.int64(block) // blocks, n * (np.int64(block) + 1) // blocks
 
 
 def threads() -> int:

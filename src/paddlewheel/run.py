@@ -205,6 +205,14 @@ def _check_state(state: State) -> None:
     for n, body in enumerate(state.bodies):
         arrays |= {f"bodies[{n}].{name}": part for name, part in body._asdict().items()}
     for name, array in arrays.items():
-        if not np.isfinite(array).all():
+        if not _is_finite(array):
             wrong = np.argwhere(~np.isfinite(array))[0].tolist()
             raise SolveFailedError(f"step {state.steps} at {state.time:.6g} s: {name}{wrong} is not finite")
+
+
+def _is_finite(array: np.ndarray) -> bool:
+    """Whether all values are; if their sum is, which takes a fifth of the time to find, then so are they."""
+    if array.dtype.kind != "f":
+        return True
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.isfinite(array.sum()) or np.isfinite(array).all())

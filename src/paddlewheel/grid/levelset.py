@@ -12,7 +12,7 @@ STEEPEST = 1.5  # |∇φ| of a signed distance is 1: a fit much steeper than tha
 _TOUCHING = 0.25  # cells by which liquid must be nearer to its surface than to a wall: the wall's distance is a mean
 
 
-def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int = 5) -> np.ndarray:
+def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int = 3) -> np.ndarray:
     """φ [m] at cell centres, carried into solids of signed distance `solid` [m] at nodes, as its free surface would go.
 
     A body of liquid that ends at a wall has φ = 0 there, and carried on as it

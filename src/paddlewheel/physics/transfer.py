@@ -15,7 +15,7 @@ from paddlewheel.grid.sample import (
     take_from_faces,
 )
 from paddlewheel.grid.stencil import as_faces, mixed
-from paddlewheel.kernel import FEW, kernel, prange
+from paddlewheel.kernel import FEW, kernel, prange, share
 from paddlewheel.types import Faces, Grid, Particles
 
 __all__ = ["density", "sorted_by_cell", "to_cells", "to_faces", "to_particles"]
@@ -81,7 +81,7 @@ def _count(cell, counts, unplaced, position, shape, lowest, per_cell, shift):
     nx, ny, nz = shape
     for block in prange(counts.shape[0]):
         count = counts[block]
-        for number in range(*_share(block, len(cell), counts.shape[0])):
+        for number in range(*share(block, len(cell), counts.shape[0])):
             p = np.uint64(number)
             x = position[p, 0] * per_cell - lowest[0]
             y = position[p, 1] * per_cell - lowest[1]
@@ -98,18 +98,12 @@ def _index(x, n):
     return np.int64(min(x, n - 0.5)) if x > 0.0 else np.int64(0)
 
 
-@kernel(parallel=False)
-def _share(block, n, blocks):
-    """The range of n items that one of some blocks has."""
-    return n * np.int64(block) // blocks, n * (np.int64(block) + 1) // blocks
-
-
 @kernel
 def _spread(order, starts, cell, shift):
     """The numbers of the particles, in the order of their buckets. starts become ends."""
     for block in prange(starts.shape[0]):
         at = starts[block]
-        start, stop = _share(block, len(cell), starts.shape[0])
+        start, stop = share(block, len(cell), starts.shape[0])
         for p in range(start, stop):
             bucket = np.uint64(cell[np.uint64(p)] >> shift)
             order[np.uint64(at[bucket])] = p
@@ -119,13 +113,13 @@ def _spread(order, starts, cell, shift):
 @kernel
 def _order_buckets(order, first, cell, begins, shares, shift):
     """The numbers in each bucket in the order of their cells, and where those of each cell begin."""
-    for share in prange(BLOCKS):
+    for part in prange(BLOCKS):
         at = np.empty(1 << shift, np.int32)
         longest = 0
-        for bucket in range(shares[share], shares[share + 1]):
+        for bucket in range(shares[part], shares[part + 1]):
             longest = max(longest, begins[bucket + 1] - begins[bucket])
         numbers = np.empty(longest, np.int32)
-        for bucket in range(shares[share], shares[share + 1]):
+        for bucket in range(shares[part], shares[part + 1]):
             lowest, start = bucket << shift, begins[bucket]
             cells = min(1 << shift, len(first) - 1 - lowest)
             numbers[: begins[bucket + 1] - start] = order[start : begins[bucket + 1]]
@@ -146,7 +140,7 @@ def _order_buckets(order, first, cell, begins, shares, shift):
 def _permute(out, values, order):
     """Rows of `values` in the given order; those of two and three numbers, as most are, without a loop for each."""
     for block in prange(BLOCKS):
-        start, stop = _share(block, len(order), BLOCKS)
+        start, stop = share(block, len(order), BLOCKS)
         if values.shape[1] == 3:
             for number in range(start, stop):
                 to, p = np.uint64(number), np.uint64(order[np.uint64(number)])
@@ -166,7 +160,7 @@ def _permute(out, values, order):
 def _look_up(order, values):
     """Replace each index by the value there."""
     for block in prange(BLOCKS):
-        for number in range(*_share(block, len(order), BLOCKS)):
+        for number in range(*share(block, len(order), BLOCKS)):
             to = np.uint64(number)
             order[to] = values[np.uint64(order[to])]
 
@@ -241,7 +235,7 @@ def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.nd
 def _sum_in_cells(sums, carried, first):
     """The number of the particles of each cell, and the sums of both columns of what they carry."""
     for block in prange(BLOCKS):
-        for cell in range(*_share(block, sums.shape[1], BLOCKS)):
+        for cell in range(*share(block, sums.shape[1], BLOCKS)):
             a = b = np.float32(0)
             for number in range(first[cell], first[cell + 1]):
                 p = np.uint64(number)
@@ -315,7 +309,7 @@ def to_particles(
 def _interpolate(velocity, affine, position, faces, lowest, kept, per_cell):
     """v ← kept v + u(x), or in place of the kept part the gradient."""
     for block in prange(BLOCKS):
-        for number in range(*_share(block, len(position), BLOCKS)):
+        for number in range(*share(block, len(position), BLOCKS)):
             p = np.uint64(number)
             x = position[p, 0] * per_cell - lowest[0]
             y = position[p, 1] * per_cell - lowest[1]

@@ -81,7 +81,7 @@ class Bounded(Prepared):
         regions = self._regions
         loss = regions.means(rhs)
         loss[self._gaps(rhs)[1]] = 0.0
-        return rhs - np.append(loss, 0.0)[regions.label], loss
+        return regions.less(rhs, loss), loss
 
     def solve(
         self,

@@ -73,7 +73,8 @@ class Prepared:
 
     def consistent(self, rhs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The right-hand side with which there is a solution, and what each closed region loses for it, per cell."""
-        return self._regions.centred(rhs), self._regions.means(rhs)
+        means = self._regions.means(rhs)
+        return self._regions.less(rhs, means), means
 
     def solve(
         self,

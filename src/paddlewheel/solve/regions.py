@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.kernel import kernel
+from paddlewheel.kernel import kernel, prange, share, threads_worth
 from paddlewheel.solve.lowrank import free_constants
 from paddlewheel.solve.system import System, oriented
 
 _ROUNDING = 1e-9  # of the largest of a combination of constants
+_BLOCKS = 16  # of cells, each added up by itself: the same for any number of threads
 
 
 class Regions(NamedTuple):
@@ -31,9 +32,10 @@ class Regions(NamedTuple):
 
     def sums(self, field: np.ndarray) -> np.ndarray:
         """Sum of a field over each region."""
-        total = np.zeros(len(self.cells))
-        _sum_by_label(total, self.label.reshape(-1), np.ascontiguousarray(field).reshape(-1))
-        return total
+        totals = np.zeros((_BLOCKS, len(self.cells)))
+        with threads_worth(field.size):
+            _sum_by_label(totals, self.label.reshape(-1), np.ascontiguousarray(field).reshape(-1))
+        return totals.sum(axis=0)
 
     def means(self, field: np.ndarray) -> np.ndarray:
         """The part of a field in the null space, as a constant for each region: its mean, if all constants are free."""
@@ -48,9 +50,14 @@ class Regions(NamedTuple):
 
     def centred(self, field: np.ndarray) -> np.ndarray:
         """The field less its part in the null space."""
+        return self.less(field, self.means(field))
+
+    def less(self, field: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        """The field less a constant in each region."""
         out = np.empty(field.shape)
         flat = (np.ascontiguousarray(array).reshape(-1) for array in (field, self.label))
-        _subtract_by_label(out.reshape(-1), *flat, self.means(field))
+        with threads_worth(field.size):
+            _subtract_by_label(out.reshape(-1), *flat, constants)
         return out
 
 
@@ -64,23 +71,45 @@ def closed_regions(system: System) -> Regions | None:
     if not closed.any():
         return None
     number = np.where(closed, np.cumsum(closed) - 1, -1).astype(np.int32)[roots]
-    label = np.where(system.unknown, number[np.where(system.unknown, label, 0)], np.int32(-1))
-    cells = np.bincount(label[label >= 0], minlength=int(closed.sum()))
+    totals = np.zeros((_BLOCKS, np.count_nonzero(closed)), np.int64)
+    with threads_worth(label.size):
+        _renumber(totals, label.reshape(-1), number, system.unknown.reshape(-1))
+    cells = totals.sum(axis=0)
     free = np.eye(len(cells)) if system.rows is None else free_constants(system.rows, label, len(cells))
     return Regions(label.reshape(shape), cells, free)
 
 
-@kernel(parallel=False)
-def _sum_by_label(total, label, field):
-    for n in range(len(label)):
-        if label[n] >= 0:
-            total[label[n]] += field[n]
+@kernel
+def _renumber(totals, label, number, unknown):
+    """Give each cell its region's number in place of its run's, −1 if it has none; and count those of each region."""
+    for block in prange(len(totals)):
+        total = totals[block]
+        for n in range(*share(block, len(label), len(totals))):
+            label[n] = number[label[n]] if unknown[n] else -1
+            if label[n] >= 0:
+                total[label[n]] += 1
 
 
-@kernel(parallel=False)
+@kernel
+def _sum_by_label(totals, label, field):
+    """Add up a field over the cells of each region, in each block by itself."""
+    for block in prange(len(totals)):
+        total, region, added = totals[block], -1, 0.0  # of the cells of one region in a row
+        for n in range(*share(block, len(label), len(totals))):
+            if label[n] != region:
+                if region >= 0:
+                    total[region] += added
+                region, added = label[n], 0.0
+            added += field[n]
+        if region >= 0:
+            total[region] += added
+
+
+@kernel
 def _subtract_by_label(out, field, label, constants):
-    for n in range(len(label)):
-        out[n] = field[n] - (constants[label[n]] if label[n] >= 0 else 0.0)
+    for block in prange(_BLOCKS):
+        for n in range(*share(block, len(label), _BLOCKS)):
+            out[n] = field[n] - (constants[label[n]] if label[n] >= 0 else 0.0)
 
 
 @kernel(parallel=False)
