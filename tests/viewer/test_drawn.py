@@ -85,6 +85,12 @@ def test_walls_of_a_plane_are_closed_at_its_sides():
     assert mesh.face_normals[:, 2].max() == pytest.approx(1)
 
 
+def test_water_in_a_plane_is_behind_the_front_of_what_floats_in_it():
+    """Which ends at the sides of the plane; elsewhere the water does so too."""
+    mesh = as_mesh(drawn.liquid(np.full((8, 8, 1), -1, np.float32), 0.25))
+    np.testing.assert_allclose(mesh.bounds, [[0, 0, 0.0125], [2, 2, 0.2375]], atol=1e-6)
+
+
 def test_a_cylinder_is_round_and_has_edges():
     """Each side of an edge has vertices of its own, all others are shared; it is the same surface."""
     shape = pw.Cylinder((0.5, 0.2, 0.5), (0.5, 0.6, 0.5), 0.2)

@@ -13,6 +13,7 @@ from paddlewheel.scene import Scene
 
 MOST_POINTS = 60_000  # particles that are shown
 HAIR = 1e-3  # cells
+THIN = 0.9  # of a plane's thickness: that of its liquid, so that solids are before it
 FAINT = 0.02  # part of the densest smoke below which it is not shown
 PUFFS = 40_000  # of smoke, at most
 
@@ -42,8 +43,9 @@ def static_distance(scene: Scene) -> np.ndarray | None:
 def liquid(phi: np.ndarray, h: float, solid: np.ndarray | None = None) -> Surface:
     """The surface of liquid with φ [m] at centres, closed at the sides of the domain; `solid` is φ of walls at nodes.
 
-    It reaches half a cell into those, or the two would flicker where they touch.
+    It reaches half a cell into those, or the two would flicker where they touch. In a plane it is thinner than they.
     """
+    flat = phi.shape[2] == 1
     if solid is not None:
         phi = into_solids(phi, solid, h)
     phi = np.pad(phi, 1, mode="edge")
@@ -55,6 +57,8 @@ def liquid(phi: np.ndarray, h: float, solid: np.ndarray | None = None) -> Surfac
         along, end = vertices[:, axis], (n - 2) * h
         along[along < 0.5 * h] = 0
         along[along > end - 0.5 * h] = end
+    if flat:
+        vertices[:, 2] += (1 - THIN) * (0.5 * h - vertices[:, 2])
     return Surface(vertices, faces)
 
 
