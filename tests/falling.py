@@ -69,8 +69,14 @@ class Falling:
 
 def equal(a: State, b: State) -> bool:
     """Whether two states are the same to the last bit."""
-    flat = [[s.time, s.steps, s.numbered, *s.velocity, s.pressure, s.phi, *s.particles, *s.shift] for s in (a, b)]
-    return all(np.array_equal(x, y) for x, y in zip(*flat, strict=True))
+    flat = [
+        [
+            s.time, s.steps, s.numbered, *s.velocity, s.pressure, s.phi, *s.particles, *s.shift,
+            *(part for body in s.bodies for part in body), *(s.contacts[name] for name in sorted(s.contacts)),
+        ]
+        for s in (a, b)
+    ]  # fmt: skip
+    return a.contacts.keys() == b.contacts.keys() and all(np.array_equal(x, y) for x, y in zip(*flat, strict=True))
 
 
 if __name__ == "__main__":  # the command line, with this stand-in

@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.table import Table
 
@@ -40,6 +41,25 @@ def scene(cells=8, level=0.5, radius=0.2, lid=False):
         pw.Solid(pw.Sphere((0.5, 0.4, 0.5), radius)),
     ])
 """
+HONEY = """
+import numpy as np
+import paddlewheel as pw
+
+def scene(cells=20):
+    return pw.Scene(
+        size=(1, 1, 1 / cells), cells=(cells, cells, 1), walls="no-slip", method=pw.Method(advection="apic"),
+        thinning=lambda t: 10 ** (-np.maximum(t, 0) / 20), conduction=1e-3, items=[
+            pw.Liquid(pw.Box((0, 0, -1), (0.6, 0.5, 1)), viscosity=lambda p: 50 + 200 * p[:, 0], temperature=40.0),
+            pw.Liquid(pw.Box((0.6, 0, -1), (1, 0.3, 1)), viscosity=20.0),
+            pw.Inflow(pw.Box((0.8, 0.8, -1), (0.95, 1, 1)), velocity=(0, -1, 0), viscosity=5.0, temperature=10.0),
+            pw.Solid(pw.Box((-1, -1, -1), (2, 0.08, 1)), temperature=90.0),
+            pw.RigidBody(pw.Box((0.2, 0.55, -1), (0.45, 0.75, 1)), density=2000.0, angular_velocity=(0, 0, 3.0)),
+            pw.RigidBody(
+                pw.Box((0.5, 0.2, -1), (0.75, 0.3, 1)), density=3000.0, axis=(0, 0, 1), pivot=(0.55, 0.25, 0)
+            ),
+        ],
+    )
+"""
 OPEN_MESH = """
 import paddlewheel as pw
 
@@ -54,6 +74,7 @@ def folder(tmp_path, monkeypatch):
     """A directory to work in, with scenes of all sorts."""
     scenes = {
         "good.py": SCENE,
+        "honey.py": HONEY,
         "open_mesh.py": OPEN_MESH,
         "no_function.py": "x = 1",
         "no_scene.py": "def scene(): return 7",
@@ -656,6 +677,29 @@ def test_killed_runs_of_the_real_step_resume_to_the_unbroken_one(dimensions, fol
         process.wait()
     assert main([*line, "--out", "cache", "--resume"]) == 0
     assert same(frames_of(folder / "cache", "dam-break"), frames_of(folder / "whole", "dam-break"))
+
+
+def test_a_killed_run_of_honey_resumes_to_the_unbroken_one(folder):
+    """Of the real step: particles of many viscosities and temperatures, an inflow, and bodies that are dragged."""
+    line = ["run", "honey.py", "--frames", "20"]
+    assert main([*line, "--out", "whole"]) == 0
+    process = subprocess.Popen(
+        [sys.executable, "-m", "paddlewheel", *line, "--out", "cache", "--resume"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not (folder / "cache" / "honey.0005.npz").exists():
+        assert process.poll() is None
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert 5 <= max(frames_of(folder / "cache", "honey")) < 20
+    assert main([*line, "--out", "cache", "--resume"]) == 0
+    whole = frames_of(folder / "whole", "honey")
+    assert same(frames_of(folder / "cache", "honey"), whole)
+    first, last = whole[1], whole[20]
+    assert np.ptp(last.particles.carried, axis=0).min() > 1  # viscosity and temperature
+    assert all(np.abs(a.position - b.position).max() > 0.01 for a, b in zip(first.bodies, last.bodies, strict=True))
 
 
 def test_ctrl_c_leaves_a_run_to_resume(folder):

@@ -63,7 +63,7 @@ class Method:
                         divergence of each cell
     coupling       of rigid bodies: in the pressure solve, "monolithic", or after it, "alternating", as was classical
     body_mass      their mass in it: "discrete", that of the parts of faces they fill, so that what weighs as much as
-                   water rests in it, or "exact"
+                   water rests in it, or "exact", as it always is of what a hinge holds
     cfl            cells that the fastest liquid may cross in one step; where it is torn apart, steps are shorter. The
                    explicit advection divides steps into as many sub-steps as it is stable in, and reports tell how many
     tolerance      of the solves, relative, in the max norm: max|b − Ap| ≤ tolerance · max|b|

@@ -34,35 +34,39 @@ def _octants(out, phi, solid):
     ni, nj, nk = phi.shape
     for plane in prange(ni):
         i = np.int64(plane)
-        around, corner = np.empty((3, 3, 3)), np.empty((2, 2, 2))
+        around, corner, points = np.empty((3, 3, 3)), np.empty((2, 2, 2)), np.empty((3, 3, 3))
+        lowest, highest = np.empty(nk, np.float32), np.empty(nk, np.float32)
         for j in range(nj):
+            _range_across(lowest, highest, phi, i, j)
             for k in range(nk):
-                low = high = np.float64(phi[i, j, k])
-                for a in range(3):
-                    for b in range(3):
-                        for c in range(3):
-                            value = np.float64(
-                                phi[
-                                    min(max(i + a - 1, 0), ni - 1),
-                                    min(max(j + b - 1, 0), nj - 1),
-                                    min(max(k + c - 1, 0), nk - 1),
-                                ]
-                            )
-                            around[a, b, c] = value
-                            low, high = min(low, value), max(high, value)
-                dry = low >= 0.0
-                cut = not dry and high >= 0.0
+                before, after = max(k - 1, 0), min(k + 1, nk - 1)
+                dry = min(lowest[before], lowest[k], lowest[after]) >= 0.0
+                cut = not dry and max(highest[before], highest[k], highest[after]) >= 0.0
                 if solid.shape[0] > 0 and not dry:
                     deepest, farthest = _fill_corners(corner, solid, i, j, k)
                     dry = farthest <= 0.0
                     cut |= deepest <= 0.0
+                if cut and not dry:
+                    _fill_points(points, around, phi, corner, solid.shape[0] > 0, i, j, k)
                 for a in range(2):
                     for b in range(2):
                         for c in range(2):
                             part = 0.0 if dry else 1.0
                             if cut and not dry:
-                                part = _part(around, corner, solid.shape[0] > 0, a, b, c)
+                                part = _part(points, a, b, c)
                             out[2 * i + a, 2 * j + b, 2 * k + c] = part
+
+
+@kernel(parallel=False)
+def _range_across(lowest, highest, phi, i, j):
+    """The least and the largest φ in a row of cells and those beside it, at each k."""
+    lowest[:] = phi[i, j]
+    highest[:] = phi[i, j]
+    for m in range(max(i - 1, 0), min(i + 2, phi.shape[0])):
+        for n in range(max(j - 1, 0), min(j + 2, phi.shape[1])):
+            row = phi[m, n]
+            for k in range(len(row)):
+                lowest[k], highest[k] = min(lowest[k], row[k]), max(highest[k], row[k])
 
 
 @kernel(parallel=False)
@@ -79,20 +83,32 @@ def _fill_corners(corner, solid, i, j, k):
 
 
 @kernel(parallel=False)
-def _part(around, corner, walled, a, b, c):
+def _fill_points(points, around, phi, corner, walled, i, j, k):
+    """−φ on the lattice of half cells in a cell, or the solid's distance if that is less; (1, 1, 1) is the centre."""
+    ni, nj, nk = phi.shape
+    for a in range(3):
+        for b in range(3):
+            for c in range(3):
+                m, n, o = min(max(i + a - 1, 0), ni - 1), min(max(j + b - 1, 0), nj - 1), min(max(k + c - 1, 0), nk - 1)
+                around[a, b, c] = phi[m, n, o]
+    for a in range(3):
+        for b in range(3):
+            for c in range(3):
+                points[a, b, c] = _value(around, corner, walled, a, b, c)
+
+
+@kernel(parallel=False)
+def _part(points, a, b, c):
     """Part of one octant of a cell that is liquid."""
-    p = (
-        _value(around, corner, walled, a, b, c), _value(around, corner, walled, a + 1, b, c),
-        _value(around, corner, walled, a + 1, b + 1, c), _value(around, corner, walled, a, b + 1, c),
-        _value(around, corner, walled, a, b, c + 1), _value(around, corner, walled, a + 1, b, c + 1),
-        _value(around, corner, walled, a + 1, b + 1, c + 1), _value(around, corner, walled, a, b + 1, c + 1),
+    return box_fraction(
+        points[a, b, c], points[a + 1, b, c], points[a + 1, b + 1, c], points[a, b + 1, c],
+        points[a, b, c + 1], points[a + 1, b, c + 1], points[a + 1, b + 1, c + 1], points[a, b + 1, c + 1],
     )  # fmt: skip
-    return box_fraction(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7])
 
 
 @kernel(parallel=False)
 def _value(around, corner, walled, a, b, c):
-    """−φ at a point of the lattice of half cells, or the solid's distance if that is less; (1, 1, 1) is the centre."""
+    """One of these points."""
     i0, i1 = (a + 1) // 2, a // 2 + 1
     j0, j1 = (b + 1) // 2, b // 2 + 1
     k0, k1 = (c + 1) // 2, c // 2 + 1

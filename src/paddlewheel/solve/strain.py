@@ -143,7 +143,8 @@ class System(NamedTuple):
 
 def _layout(spans, shape, size) -> Layout:
     i, j, parity = np.nonzero(spans[..., 1] > spans[..., 0])
-    order = np.lexsort((j, i, (i + j + parity) & 1))
+    black = (i + j + parity) & 1 == 1
+    order = np.concatenate([np.flatnonzero(~black), np.flatnonzero(black)])
     i, j, parity = i[order], j[order], parity[order]
     first, last, plain = spans[i, j, parity].T
     room, half = pitch(shape)
@@ -151,7 +152,7 @@ def _layout(spans, shape, size) -> Layout:
     rows[:, START] = (i + 1) * room + ((j + 1) * 2 + parity) * half
     rows[:, FIRST], rows[:, LAST], rows[:, I], rows[:, J] = first, last, i, j
     rows[:, PLAIN], rows[:, PARITY] = plain, parity
-    return _of_rows(rows, int(np.count_nonzero((i + j + parity) & 1 == 0)), shape, size)
+    return _of_rows(rows, int(np.count_nonzero(~black)), shape, size)
 
 
 def _of_rows(rows, reds: int, shape, size) -> Layout:
@@ -225,14 +226,14 @@ def hops(shape, parity):
 
 
 @kernel(parallel=False)
-def _mean(octants, i, j, k):
-    """Mean over the octants of index below (i, j, k) and at it; there are none beyond the grid."""
+def _mean(octants, i, j, k, inside):
+    """Mean over the octants of index below (i, j, k) and at it; beyond the grid, if not all are `inside`, are none."""
     total = np.float32(0)
     for di in range(2):
         for dj in range(2):
             for dk in range(2):
                 m, n, o = i - di, j - dj, k - dk
-                if (
+                if inside or (
                     m >= 0
                     and n >= 0
                     and o >= 0
@@ -270,30 +271,34 @@ def _measure(mass, stretch, own, cross, filled, weight, tied, d0, d1, d2, mass_s
             for k in range(nk + 1):
                 at = place(shape, i, j, k)
                 index = (i, j, k)
+                whole = 0 < i < ni and 0 < j < nj and 0 < k < nk
                 for a in range(3):
                     b, c = (a + 1) % 3, (a + 2) % 3
                     if index[b] < shape[b] and index[c] < shape[c] and not (flat and a == 0):
-                        m = _mean(filled, 2 * i + int(a != 0), 2 * j + int(a != 1), 2 * k + int(a != 2))
+                        m = _mean(filled, 2 * i + int(a != 0), 2 * j + int(a != 1), 2 * k + int(a != 2), whole)
                         mass[a, at] = mass_scale * m if distance[a][i, j, k] > 0.0 else -1.0
                 if i < ni and j < nj and k < nk:
                     scale = (1.0 + coupled) * weight_scale
-                    free = scale * _mean(weight, 2 * i + 1, 2 * j + 1, 2 * k + 1)
-                    held = scale * _mean(tied, 2 * i + 1, 2 * j + 1, 2 * k + 1)
+                    free = scale * _mean(weight, 2 * i + 1, 2 * j + 1, 2 * k + 1, True)
                     for a in range(3):
                         if free > 0.0 and not (flat and a == 0):
                             e0, e1, e2 = int(a == 0), int(a == 1), int(a == 2)
                             one, other = distance[a][i, j, k], distance[a][i + e0, j + e1, k + e2]
-                            stretch[a, at] = free if min(one, other) > 0.0 else held / part(one, other)
+                            if min(one, other) > 0.0:
+                                stretch[a, at] = free
+                            else:
+                                held = scale * _mean(tied, 2 * i + 1, 2 * j + 1, 2 * k + 1, True)
+                                stretch[a, at] = held / part(one, other)
                 for c in range(3):
                     a, b = (c + 1) % 3, (c + 2) % 3
                     inside = index[a] > 0 and index[a] < shape[a] and index[b] > 0 and index[b] < shape[b]
                     if inside and index[c] < shape[c] and not (flat and c != 0):
                         i2, j2, k2 = 2 * i + int(c == 0), 2 * j + int(c == 1), 2 * k + int(c == 2)
-                        w = weight_scale * _mean(weight, i2, j2, k2)
+                        w = weight_scale * _mean(weight, i2, j2, k2, True)
                         if w > 0.0:
                             first, second, uncovered, known = edge_parts(distance[a], distance[b], a, b, i, j, k)
                             if known:
-                                w = weight_scale * _mean(tied, i2, j2, k2)
+                                w = weight_scale * _mean(tied, i2, j2, k2, True)
                             if first > 0.0:
                                 if coupled:
                                     w *= uncovered

@@ -17,6 +17,8 @@ with faces at the surface, which may hang on little, are gone through more often
 sheet six cells thick takes 17 to 42 iterations, and without 50 to 65.
 """
 
+import math
+
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
@@ -170,16 +172,35 @@ def _widened(means: np.ndarray, flat: bool) -> np.ndarray:
 
 def _coarser_distance(distance: np.ndarray, axis: int, flat: bool) -> np.ndarray:
     """The distances of a component on the faces of cells twice as large, in those cells."""
-    for a in range(3):
-        if a == 0 and flat:
-            continue
-        n = distance.shape[a] - (a == axis)
-        pads = [(0, 0)] * 3
-        pads[a] = (2, 2 * (-(-n // 2) + 2) - 2 - n)
-        distance = np.moveaxis(np.pad(distance, pads, mode="reflect", reflect_type="odd"), a, 0)
-        distance = distance[::2] if a == axis else 0.5 * (distance[::2] + distance[1::2])
-        distance = np.moveaxis(distance, 0, a)
-    return np.ascontiguousarray(0.5 * distance, np.float32)
+    for a in range(2, 0 if flat else -1, -1):
+        *before, n = distance.shape[: a + 1]
+        coarse = -(-(n - (a == axis)) // 2) + 2 + (a == axis)
+        out = np.empty((math.prod(before), coarse, math.prod(distance.shape[a + 1 :])), np.float32)
+        _thin_out(out, distance.reshape(len(out), n, -1), a == axis)
+        distance = out.reshape(*before, coarse, *distance.shape[a + 1 :])
+    return np.float32(0.5) * distance
+
+
+@kernel
+def _thin_out(out, fine, normal):
+    """Along the middle axis every other value, or the means of two, from two before the first on."""
+    for outer in prange(out.shape[0]):
+        for i in range(out.shape[1]):
+            for c in range(out.shape[2]):
+                value = _beyond(fine, outer, 2 * i - 2, c)
+                if not normal:
+                    value = np.float32(0.5) * (value + _beyond(fine, outer, 2 * i - 1, c))
+                out[outer, i, c] = value
+
+
+@kernel(parallel=False)
+def _beyond(fine, outer, i, c):
+    """A value along the middle axis; beyond its ends they go on as they came, mirrored there in place and in value."""
+    last = fine.shape[1] - 1
+    end = min(max(i, 0), last)
+    if end == i:
+        return fine[outer, i, c]
+    return np.float32(2) * fine[outer, end, c] - fine[outer, 2 * end - i, c]
 
 
 @kernel
