@@ -50,11 +50,6 @@ def test_a_fountain_is_as_fast_and_high_whatever_drives_it(chosen):
     assert {name: value for name, value in figures.items() if not value <= fountain.LIMITS[name]} == {}
 
 
-def test_what_empties_the_reservoir_at_once_is_no_fountain():
-    figures = fountain.check(Simulation(fountain.scene(cells=20, pressure=40000.0)))
-    assert figures["|height of the fountain / Bernoulli's − 1|"] == float("inf")
-
-
 def test_a_method_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="method='none', expected one of foster_metaxas, roble, batty2007"):
         dam_break_methods.scene(method="none")
