@@ -160,7 +160,7 @@ def test_waves_of_a_cell_or_two_do_not_grow_by_themselves(step):
 @pytest.mark.parametrize("level", [0.5, 0.505, 0.51])
 @pytest.mark.parametrize("part", [0.25, 0.5])
 def test_waves_lower_than_a_cell_have_at_most_the_energy_of_those_of_a_cell(part, level):
-    """Whole cells come and go, or none does: then they stand still. Some ρ g h² / 4 for each area, whatever they had."""
+    """Whole cells come and go, or none does and they stand still: at most ρ g h²/3 for each area, whatever they had."""
     h = 1 / 32
     low, high = Box((-1, -1, -1), (2, level - part * h / 2, 2)), Box((-1, 0, -1), (0.5, level + part * h / 2, 2))
     simulation = Simulation(scene(2, [Liquid(low | high)], cells=32))
