@@ -157,6 +157,17 @@ def test_waves_of_a_cell_or_two_do_not_grow_by_themselves(step):
     assert 0.6 < most / (0.5 * 1000 * G * (step / 2) ** 2 / 32) < 1.3
 
 
+@pytest.mark.parametrize("level", [0.5, 0.505, 0.51])
+@pytest.mark.parametrize("part", [0.25, 0.5])
+def test_waves_lower_than_a_cell_have_at_most_the_energy_of_those_of_a_cell(part, level):
+    """Whole cells come and go, or none does and they stand still: at most ρ g h²/3 for each area, whatever they had."""
+    h = 1 / 32
+    low, high = Box((-1, -1, -1), (2, level - part * h / 2, 2)), Box((-1, 0, -1), (0.5, level + part * h / 2, 2))
+    simulation = Simulation(scene(2, [Liquid(low | high)], cells=32))
+    most = max(frame.report.kinetic_energy for frame in simulation.run(72)) / (1000 * G * h**2 * h)
+    assert most < (1e-4 if level == 0.5 else 0.33)
+
+
 # --- sub-steps ---
 
 

@@ -39,6 +39,17 @@ def test_what_is_wrong_is_found(entry, scene, figure):
     assert entry.check(Simulation(scene))[figure] > entry.LIMITS[figure]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "chosen",
+    [{"pressure": 500.0}, {"pressure": 2000.0}, {"pressure": 8000.0}, {"period": 0.6}, {"period": 1.0}, {"cells": 60}],
+    ids=str,
+)
+def test_a_fountain_is_as_fast_and_high_whatever_drives_it(chosen):
+    figures = fountain.check(Simulation(fountain.scene(**chosen)))
+    assert {name: value for name, value in figures.items() if not value <= fountain.LIMITS[name]} == {}
+
+
 def test_a_method_that_is_not_there_is_named():
     with pytest.raises(ValueError, match="method='none', expected one of foster_metaxas, roble, batty2007"):
         dam_break_methods.scene(method="none")
