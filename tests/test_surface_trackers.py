@@ -28,7 +28,7 @@ def held(state, grid):
     """The volume [m³] that the tracker itself knows."""
     if "depth" in state.tracked:
         return state.tracked["depth"].sum() * grid.h**2
-    return volume(Markers(**state.tracked), grid)
+    return volume(Markers(state.tracked["points"], state.tracked["parts"]), grid)
 
 
 @pytest.mark.parametrize(("depth", "cells"), [(0.5, 16), (0.51, 32), (0.1, 32)])
@@ -136,6 +136,25 @@ def test_a_dam_break_by_surface_markers_keeps_its_volume(deep):
         assert by_phi == pytest.approx(start, rel=0.05 if deep else 0.02)
     assert before >= 8
     assert front == pytest.approx(1.0, abs=1e-4)  # it has reached the wall by then
+
+
+@pytest.mark.slow
+def test_a_wave_that_breaks_keeps_its_volume_and_gains_no_energy():
+    """In 3-D, up the far wall and back: after its topology has changed it is slower than before, and as much."""
+    scene = pw.Scene(
+        (1.6, 1.0, 0.5), 32, method=method("surface-markers"), items=[pw.Liquid(pw.Box((-1,) * 3, (0.5, 0.5, 2)))]
+    )
+    simulation = pw.Simulation(scene)
+    start, energies, volumes, broken = held(simulation.state, scene.grid), [], [], None
+    for frame in simulation.run(48):
+        if broken is None and frame.report.warnings:
+            broken = frame.number
+        energies.append(frame.report.kinetic_energy)
+        volumes.append(frame.report.volume)
+    assert 12 < broken < 30
+    assert max(energies[broken:]) < max(energies[:broken])
+    assert energies[-1] < 0.5 * max(energies)
+    assert np.array(volumes[broken:]) == pytest.approx(start, rel=0.01)
 
 
 def test_a_drop_that_falls_into_water_joins_it():

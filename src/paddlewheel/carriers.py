@@ -20,7 +20,7 @@ __all__ = ["Brought", "ByGrid", "ByParticles", "Step", "moved"]
 
 FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to spread them
 SHIFT_RATE = 1.0  # part of an error of density that is mended at a time
-SPREAD_EVERY = 3  # steps: particles are then as even as if half as much were mended in each step
+SPREAD_EVERY = 2  # steps: particles are then as even as if half as much were mended in each step
 STAGES = 2  # of Runge–Kutta
 
 

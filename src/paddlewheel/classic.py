@@ -166,8 +166,7 @@ class ClassicStepper(Fluid):
             density=self.scene.density, surface_pressure=air, tolerance=method.tolerance,
             over_relaxation=method.over_relaxation, start=start, head=cells.head,
         )  # fmt: skip
-        # markers may crowd for a while; other trackers have no room but that of a cell
-        meet_air(relaxed.velocity, cells.free, held=isinstance(self.tracker, Markers))
+        meet_air(relaxed.velocity, cells.free, held=cells.held)
         return relaxed
 
     def _everywhere(self, velocity, cells, solids, boundary) -> Faces:
@@ -232,6 +231,7 @@ class _Cells:
     sign     a level set of the full ones
     head     how far the surface is above each centre [m], if that is tracked; zero in surface cells that have it not
              within them, but face the air at the side: they have its pressure
+    held     whether surface cells may keep for a while what flows into them
     """
 
     def __init__(self, seen: Seen, boundary: Boundary, solids: Boundary, h: float):
@@ -241,7 +241,7 @@ class _Cells:
         self.full = wet & ~self.surface
         self.faces = beside(wet, boundary.open)
         self.sign = np.where(self.full, np.float32(-1), np.float32(1))
-        self.head = seen.head
+        self.head, self.held = seen.head, seen.held
         if seen.head is not None:
             self.head = np.where(self.surface & (np.abs(seen.head) > HALF * h), 0.0, seen.head)
 

@@ -29,7 +29,7 @@ from numba import prange
 from numba.core import event
 from numba.extending import register_jitable
 
-__all__ = ["FEW", "compile_seconds", "kernel", "prange", "share", "source_hash", "threads", "threads_worth"]
+__all__ = ["compile_seconds", "kernel", "prange", "share", "source_hash", "threads", "threads_worth"]
 
 # Full fast maths would delete tests for NaN and infinity. Sums must keep their order: with "reassoc" machine code of
 # the process that compiled a kernel adds up in another one than that which is loaded from the cache, and a run that is
@@ -37,7 +37,7 @@ __all__ = ["FEW", "compile_seconds", "kernel", "prange", "share", "source_hash",
 _FAST = {"contract", "nsz", "arcp"}
 _declared: list[str] = []
 
-FEW = 30_000  # items a kernel goes through in about the time it takes to wake a thread and wait for it
+FEW = 2000  # items a kernel goes through in about the time it takes to wake a thread and wait for it
 
 
 def kernel(function=None, *, parallel=True, inline=False):

@@ -155,12 +155,13 @@ class SurfaceMarkers:
         surface = surface_markers.surface_around(self.grid, phi, boundary.phi)
         if not len(surface.parts):
             raise ValueError("Method: surface='surface-markers': there is no liquid at the start, or it is in solids")
-        return Tracked(_no_particles(), surface._asdict())
+        return _tracked(surface, surface_markers.volume(surface, self.grid), torn=False)
 
     def moved(self, tracked: Tracked, way: Way) -> Moved:
         grid, solid, warnings = self.grid, way.boundary.phi, []
         points, sides = tracked.arrays["points"], self.scene.open_sides
-        surface, inflow = Surface(points, tracked.arrays["parts"]), 0.0
+        surface, inflow, torn = _surface(tracked), 0.0, bool(tracked.arrays["torn"])
+        volume = float(tracked.arrays["volume"])
         given = np.flatnonzero(_inside(self.scene, Inflow, points, ON_SIDE * grid.h))
         start, held = points[given], surface_markers.volume(surface, grid)
         stuck = move(grid, points, way.velocity, way.boundary, way.dt, open_sides=sides)
@@ -173,18 +174,20 @@ class SurfaceMarkers:
         surface = surface_markers.evened(grid, surface._replace(points=np.clip(points, 0, grid.size)), solid)
         outflow = max(before - surface_markers.volume(surface, grid), 0.0) if sides else 0.0
         if surface_markers.topology_changed(grid, surface):
-            surface = surface_markers.renewed(grid, surface, solid)
+            surface, torn = surface_markers.renewed(grid, surface, solid, held=volume + inflow - outflow), True
             warnings.append("the liquid's topology changed: surface markers were set anew")
         surface, gained = self._changed(surface, solid, self._given, np.minimum, 1)
         surface, lost = self._changed(surface, solid, self._drained, np.maximum, -1)
-        return Moved(Tracked(tracked.particles, surface._asdict()), inflow + gained, outflow - lost, warnings)
+        inflow, outflow = inflow + gained, outflow - lost
+        return Moved(_tracked(surface, volume + inflow - outflow, torn), inflow, outflow, warnings)
 
     def seen(self, tracked: Tracked, boundary: Boundary) -> tuple[Tracked, Seen]:
-        surface = Surface(**tracked.arrays)
+        surface = _surface(tracked)
         phi = surface_markers.level_set(self.grid, surface, boundary.phi, FAR)
         phi = extend_into_solids(phi, boundary.phi, self.grid.h)
         wet = surface_markers.touched_cells(self.grid, surface) | (phi < 0)
-        return tracked, Seen(phi, wet, volume=surface_markers.volume(surface, self.grid))
+        held = bool(tracked.arrays["torn"])
+        return tracked, Seen(phi, wet, volume=surface_markers.volume(surface, self.grid), held=held)
 
     def _changed(self, surface, solid, distance, combine, sign) -> tuple[Surface, float]:
         """The surface after what is within a distance was filled (sign 1) or emptied (−1); the volume gained."""
@@ -195,6 +198,15 @@ class SurfaceMarkers:
             return surface, 0.0
         new = surface_markers.renewed(self.grid, surface, solid, lambda phi: combine(phi, sign * distance))
         return new, surface_markers.volume(new, self.grid) - surface_markers.volume(surface, self.grid)
+
+
+def _tracked(surface: Surface, volume: float, torn: bool) -> Tracked:
+    """The surface as a state has it, the volume [m³] it should hold, and whether its topology has ever changed."""
+    return Tracked(_no_particles(), surface._asdict() | {"volume": np.array(volume), "torn": np.array(torn)})
+
+
+def _surface(tracked: Tracked) -> Surface:
+    return Surface(tracked.arrays["points"], tracked.arrays["parts"])
 
 
 def _distance(scene, kind, points) -> np.ndarray:

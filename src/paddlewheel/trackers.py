@@ -72,6 +72,7 @@ class Seen(NamedTuple):
     head     how far the surface is above each centre [m], if there is one surface in each column; else None
     volume   [m³] that the tracker itself knows; None for that of φ
     excess   of the density of particles, relative, at centres; None if there are none all over the liquid
+    held     whether splashes may keep for a while what flows into them: see `meet_air`
     """
 
     phi: np.ndarray
@@ -79,6 +80,7 @@ class Seen(NamedTuple):
     head: np.ndarray | None = None
     volume: float | None = None
     excess: np.ndarray | None = None
+    held: bool = False
 
 
 class Tracker(Protocol):
@@ -161,7 +163,7 @@ class Markers:
         within = self.grid.h * (0.5 - np.where(tracked.arrays.get("still", True), needed, AT_START))
         found = (np.diff(first).reshape(self.grid.shape) > 0) | cut
         wet = found & (phi < within) | (phi < 0)
-        return Tracked(particles, {"wet": wet}), Seen(phi, wet, excess=excess)
+        return Tracked(particles, {"wet": wet}), Seen(phi, wet, excess=excess, held=True)
 
     def _still(self, velocity) -> np.ndarray:
         """The cells in which liquid rests, bool."""

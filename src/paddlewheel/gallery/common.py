@@ -47,7 +47,7 @@ def volume(simulation: Simulation) -> float:
     if "depth" in state.tracked:
         return float(state.tracked["depth"].sum()) * grid.h**2
     if "parts" in state.tracked:
-        return surface_markers.volume(surface_markers.Markers(**state.tracked), grid)
+        return surface_markers.volume(surface_markers.Markers(state.tracked["points"], state.tracked["parts"]), grid)
     return liquid_volume(state.phi, simulation.boundary.phi, grid.h)
 
 

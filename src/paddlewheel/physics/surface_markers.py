@@ -99,13 +99,16 @@ def topology_changed(grid: Grid, markers: Markers) -> str | None:
     return f"there are {liquid} regions of liquid and {air} of air, and {pieces} closed surfaces"
 
 
-def renewed(grid: Grid, markers: Markers, solid: np.ndarray, change=None) -> Markers:
+def renewed(grid: Grid, markers: Markers, solid: np.ndarray, change=None, held: float | None = None) -> Markers:
     """The surface made anew where it is inside and where it is not, moved so that it holds the same volume.
 
-    By Newton's method: to move all of a surface outwards by a length gains that times its area. change(φ), if given,
-    is the signed distance at half cells after liquid was added or taken; then the volume is what that made of it.
+    Or if given, a volume `held` [m³]. By Newton's method: to move all of a surface outwards by a length gains that
+    times its area. change(φ), if given, is the signed distance at half cells after liquid was added or taken; then the
+    volume is what that made of it.
     """
     phi, wanted = signed_distance(grid, markers, solid), enclosed(*markers)
+    if held is not None:
+        wanted = held / (grid.h if grid.is_2d else 1.0)
     walls, shift, most = -_at_half_cells(grid, solid), 0.0, _MOST_SHIFT * grid.h
     if change is not None:
         before, phi = enclosed(*_contour(grid, phi, walls)), change(phi)

@@ -15,12 +15,13 @@ from paddlewheel.grid.sample import (
     take_from_faces,
 )
 from paddlewheel.grid.stencil import as_faces, mixed
-from paddlewheel.kernel import FEW, kernel, prange, share
+from paddlewheel.kernel import kernel, prange, share
 from paddlewheel.types import Faces, Grid, Particles
 
 __all__ = ["density", "sorted_by_cell", "to_cells", "to_faces", "to_particles"]
 
 BLOCKS = 64  # of about equal work, shared out over the threads
+FEW = 30_000  # particles: to sum up the counters of blocks takes longer than so few
 SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)
 BUCKETS = 512  # of consecutive cells, into which particles go first
 
@@ -42,7 +43,7 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     shift = max(cells // BUCKETS, 1).bit_length() - 1
     buckets = (cells - 1 >> shift) + 1
 
-    blocks = BLOCKS if n > FEW else 1  # whose counters, summed up, take longer than the particles if these are few
+    blocks = BLOCKS if n > FEW else 1
     cell, counts, unplaced = np.empty(n, np.int32), np.zeros((blocks, buckets), np.int64), np.zeros(blocks, np.int64)
     _count(cell, counts, unplaced, position, grid.shape, grid.first, 1 / grid.h, shift)
     if unplaced.any():
