@@ -48,10 +48,12 @@ class Friction:
         bodies: RigidBodies | None,
         value: float | np.ndarray,
         dt: float,
+        leaving: np.ndarray | None = None,
     ) -> Rubbed:
         """The velocity after viscosity `value` acted for dt [s], from one that is known on some faces; see `viscous`.
 
-        On other faces beside the surface it is what particles gave, or if that is not what air has, continued.
+        leaving are the cells in which no wall that liquid slips along holds it. On other faces beside the surface it is
+        what particles gave, or if that is not what air has, continued.
         """
         if self.scene.method.viscous_surface != "extrapolated":
             known = Faces(*(k | g for k, g in zip(known, given, strict=True)))
@@ -60,7 +62,7 @@ class Friction:
         return viscous(
             window.grid, velocity, phi, boundary, dt,
             density=scene.density, viscosity=value, walls=self._walls(window),
-            solids=scene.walls or "no-slip", bodies=bodies, surface=scene.method.viscous_surface,
+            solids=scene.walls or "no-slip", bodies=bodies, leaving=leaving, surface=scene.method.viscous_surface,
             scheme=scene.method.viscosity, tolerance=scene.method.tolerance,
         )  # fmt: skip
 

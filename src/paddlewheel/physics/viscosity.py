@@ -147,6 +147,7 @@ def viscous(
     walls: dict[str, str],
     solids: str = "no-slip",
     bodies: "RigidBodies | None" = None,
+    leaving: np.ndarray | None = None,
     surface: str = "natural",
     scheme: str = "variational",
     tolerance: float = 1e-6,
@@ -158,7 +159,8 @@ def viscous(
     or a field at centres. walls names the sides of the grid that are walls, each
     with "free-slip" or "no-slip"; solids says the same of all solids. What the
     solids hold takes their velocity. The boundary's bodies are dragged along, and
-    drag, if it is told how they move. surface is "natural", or one that does
+    drag, if it is told how they move. leaving are cells, bool, in which sides that
+    let liquid slip let it go, too. surface is "natural", or one that does
     not let it turn, for comparison (B08 §4): "neumann", ∂u/∂n = 0 (Fält & Roble 2003), each component for itself, or
     "extrapolated", where air keeps the velocity it has; or "nichols-hirt", the natural one where cells are full or
     empty.
@@ -172,7 +174,7 @@ def viscous(
     box = _Box(grid, phi)
     scale = dt / (density * grid.h**2)
     there = np.full(grid.shape, -grid.h, np.float32) if surface == "extrapolated" else phi
-    problem = _posed(box, grid, there, boundary, bodies is not None, viscosity, scale, walls, solids, whole)
+    problem = _posed(box, grid, there, boundary, bodies is not None, viscosity, scale, walls, solids, leaving, whole)
     owner = None
     if bodies is not None and solids == "no-slip":
         owner = _owners(box, grid, boundary, problem)
@@ -227,7 +229,7 @@ def _scaled(start, rhs, product) -> np.ndarray:
     return start if best > ROUGH else max(best, 0.0) * start
 
 
-def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solids, whole) -> _Problem:
+def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solids, leaving, whole) -> _Problem:
     nodes = box.turned(boundary.phi, (1, 1, 1))
     octants = (_full_octants if whole else liquid_octants)(box.turned(phi), nodes if solids == "free-slip" else None)
     cells = [n // 2 for n in octants.shape]
@@ -246,6 +248,10 @@ def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solid
                 if (a == b and how is not None) or how == "no-slip":
                     x = box.coordinates(side, a == b)
                     away = (x - index if sign == "-" else index - x).astype(np.float32)
+                    if how == "free-slip" and leaving is not None:
+                        along = np.broadcast_to(leaving.take([0 if sign == "-" else -1], axis=side), grid.shape)
+                        along = box.turned(along, [int(d == side) for d in range(3)])
+                        away = np.where(along, np.float32(_FAR), away)
                     np.minimum(distance[a], away, out=distance[a])
             if how != "no-slip":
                 beyond = max(-box.low[side], 0) if sign == "-" else max(box.high[side] - index, 0)
