@@ -103,7 +103,7 @@ def test_one_number_is_the_function_that_is_it_everywhere(thick):
     """Also beside a slope, in whose cells there are no particles to carry it."""
     slope = pw.Solid(pw.HalfSpace((0.5, 0.45, 0), (0.5, np.cos(np.pi / 6), 0)))
     ends = []
-    for viscosity in (thick, lambda points: np.full(len(points), thick)):
+    for viscosity in (np.array(thick), lambda points: np.full(len(points), thick)):
         lump = pw.Liquid(pw.Sphere((0.25, 0.68, 0.5 * H), 0.12), viscosity=viscosity)
         simulation = pw.Simulation(dataclasses.replace(honey(), walls="no-slip", items=[slope, lump]))
         list(simulation.run(8))

@@ -44,9 +44,10 @@ def nothing(grid):
     return measure(grid, [])
 
 
-@pytest.mark.parametrize("kappa", [1.0, 1e3, 1e6])
+@pytest.mark.parametrize("kappa", [1.0, 1e3, 1e6, 1e9, 1e11])
 @pytest.mark.parametrize("plane", [False, True])
 def test_what_turns_keeps_turning(plane, kappa):
+    """Also where rounding alone leaves more of the residual than the tolerance, as of the last two."""
     grid = Grid((30, 28, 1) if plane else (20, 22, 24), 0.05)
     centre = np.array([0.76, 0.7, 0.025] if plane else [0.51, 0.55, 0.6])
     phi = disc(grid, centre, 0.42) if plane else ball(grid, centre, 0.33)

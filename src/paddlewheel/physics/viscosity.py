@@ -39,6 +39,8 @@ __all__ = ["RigidBodies", "Rubbed", "viscous"]
 
 MOST_ITERATIONS = 300
 ROUGH = 0.5  # of a velocity: if less of it has the least energy, it is a bad start
+ROUNDINGS = 16  # about as many as a row has terms in 3-D
+MOST_ROUNDING = 1e-2
 MARGIN = 2  # cells around the liquid that have a part in some strain, or may have
 _FAR = 1e3  # cells
 
@@ -207,6 +209,8 @@ def viscous(
             System(matrix, rhs), _scaled(start, rhs, product), product, problem.multigrid(matrix, coupled), tolerance,
             MOST_ITERATIONS, "viscosity",
         )  # fmt: skip
+        if not info.converged:
+            info = info._replace(converged=bool(info.residual <= _rounding(matrix, solution, rhs)))
     out = Faces(*(np.array(u, np.float32) for u in velocity))
     known = Faces(*(np.zeros(u.shape, bool) for u in velocity))
     inside = problem.known or [np.zeros(d.shape, np.float32) for d in problem.distance]
@@ -227,6 +231,16 @@ def _scaled(start, rhs, product) -> np.ndarray:
     energy = product(np.zeros_like(start), start)
     best = (start * rhs).sum() / energy if energy > 0 else 1.0
     return start if best > ROUGH else max(best, 0.0) * start
+
+
+def _rounding(matrix, solution, rhs) -> float:
+    """The relative residual that rounding alone leaves of a solution; zero if that is too much to be taken for one.
+
+    What moves fast as one and is very stiff has large terms in each row, which cancel.
+    """
+    terms = np.divide(np.abs(solution), matrix.inverse, out=np.zeros_like(solution), where=matrix.inverse > 0)
+    rounding = ROUNDINGS * np.finfo(float).eps * float(terms.max() / np.abs(rhs).max())
+    return rounding if rounding < MOST_ROUNDING else 0.0
 
 
 def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solids, leaving, whole) -> _Problem:
