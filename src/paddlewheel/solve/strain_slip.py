@@ -67,4 +67,7 @@ def slip(matrix: Strain, cells: np.ndarray, open, solid_velocity, kappa: float |
             index[:, 2 * a + side] = np.maximum(number - 1, 0)
             part[:, 2 * a + side] = np.where(number > 0, sign * w, 0.0)
             flow += sign * (1.0 - w) * solid_velocity[a][face]
-    return Slip(index, part, flow, WEIGHT * np.broadcast_to(kappa, cells.shape)[cells])
+    # no stiffer than what is there: of slivers the preconditioner would make far too much
+    inverse = matrix.inverse.reshape(-1)[index].astype(float) * part**2
+    most = 1.0 / np.maximum(inverse.max(axis=1, initial=0.0), 1e-30)
+    return Slip(index, part, flow, np.minimum(WEIGHT * np.broadcast_to(kappa, cells.shape)[cells], most))
