@@ -103,7 +103,7 @@ def test_one_number_is_the_function_that_is_it_everywhere(thick):
     """Also beside a slope, in whose cells there are no particles to carry it."""
     slope = pw.Solid(pw.HalfSpace((0.5, 0.45, 0), (0.5, np.cos(np.pi / 6), 0)))
     ends = []
-    for viscosity in (thick, lambda points: np.full(len(points), thick)):
+    for viscosity in (np.array(thick), lambda points: np.full(len(points), thick)):
         lump = pw.Liquid(pw.Sphere((0.25, 0.68, 0.5 * H), 0.12), viscosity=viscosity)
         simulation = pw.Simulation(dataclasses.replace(honey(), walls="no-slip", items=[slope, lump]))
         list(simulation.run(8))
@@ -183,3 +183,28 @@ def test_a_hand_pulls_through_honey_as_far_in_long_steps_as_in_short_ones(viscos
         way.append(simulation.state.bodies[0].position[1] - 0.5)
     assert way[0] == pytest.approx(way[1], rel=0.15)
     assert min(way) > 0.08
+
+
+def on_floor(floor, walls="free-slip", speed=0.0):
+    """The mean velocity of a stiff block on a floor a little into a cell, which rises, after a fifth of a second."""
+    column = pw.Liquid(pw.Box((0.3, floor, -1), (0.7, floor + 0.7, 1)), viscosity=1e5, velocity=(0, speed, 0))
+    items = [column]
+    if floor:
+        plate = pw.Box((-1, -1, -1), (2, floor, 2))
+        items += [pw.Solid(plate, motion=lambda t: pw.Pose((0, speed * t, 0)))]
+    simulation = pw.Simulation(pw.Scene(size=(1, 1, H), cells=(24, 24, 1), walls=walls, items=items))
+    list(simulation.run(5))
+    return simulation.state.particles.velocity.mean(axis=0)
+
+
+@pytest.mark.parametrize("floor", [3 * H, 3.3 * H, 3.7 * H])
+def test_stiff_honey_stands_on_a_solid_that_it_slips_along(floor):
+    """It sinks as on a side of the box, and not as water, which no friction holds when the floor turns it aside."""
+    beside, on = on_floor(0.0), on_floor(floor)
+    assert -0.02 < beside[1] < -0.005
+    assert on[1] == pytest.approx(beside[1], rel=0.1)
+    assert abs(on[0]) < 0.3 * abs(beside[1])
+
+
+def test_a_slippery_floor_lifts_stiff_honey():
+    assert on_floor(3.3 * H, speed=0.3)[1] == pytest.approx(0.3 + on_floor(0.0)[1], abs=0.003)

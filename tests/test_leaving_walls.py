@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paddlewheel.gallery import separation
-from paddlewheel.items import Liquid, RigidBody, Solid
+from paddlewheel.items import Liquid, RigidBody, Solid, SurfacePressure
 from paddlewheel.method import Method
 from paddlewheel.one_step import first_step
 from paddlewheel.run import Simulation
@@ -179,3 +179,35 @@ def test_a_run_goes_on_from_a_saved_state_to_the_bit(tmp_path):
 def test_what_is_neither_true_nor_false_is_named(make, named):
     with pytest.raises(ValueError, match=named):
         make()
+
+
+@pytest.mark.parametrize("viscosity", [1.0, 1e5])
+@pytest.mark.parametrize("rim", [0.0, 0.2])
+def test_honey_falls_from_a_ceiling_that_it_slips_along_as_a_block(rim, viscosity):
+    """Friction holds no more of it than pressure does, from wall to wall and with a rim."""
+    honey = Liquid(Box((rim, 0.75, -1), (1 - rim, 1, 1)), viscosity=viscosity)
+    simulation = Simulation(replace(slab(), items=(honey,), walls="free-slip"))
+    list(simulation.run(4))
+    assert simulation.state.particles.velocity[:, 1].mean() == pytest.approx(-G * simulation.time, rel=2e-3)
+
+
+@pytest.mark.parametrize("air", [0.0, 2e4])
+@pytest.mark.parametrize("body", [False, True], ids=["solid", "body"])
+def test_honey_does_not_leave_what_stirs_it_deep_down(body, air):
+    """Friction takes some of the pressure away, and enough is left: it flows as if walls held it."""
+
+    def turning(t):
+        return Pose((0.5, 0.35, 0), (np.cos(t / 2), 0, 0, np.sin(t / 2)))
+
+    plate = Box((-0.2, -0.05, -1), (0.2, 0.05, 1))
+    stirs = RigidBody(plate.moved((0.4, 0.35, 0)), density=100.0) if body else Solid(plate, motion=turning)
+    honey = Liquid(Box((0, 0, -1), (1, 0.8, 1)), viscosity=300.0)
+    pressed = SurfacePressure(lambda points, t: np.full(len(points), air))
+    scene = replace(slab(), items=(honey, stirs, pressed), walls="no-slip")
+    held, free = (Simulation(replace(scene, method=Method(wall_separation=may))) for may in (False, True))
+    for simulation in (held, free):
+        list(simulation.run(4))
+    most = max(np.abs(u).max() for u in held.state.velocity)
+    assert most > 0.02
+    for u, v in zip(held.state.velocity, free.state.velocity, strict=True):
+        assert np.abs(v - u).max() < 2e-3 * most

@@ -129,6 +129,10 @@ WRONG = {
     "not a number": (dict(items=[WET], thinning=lambda t: t * np.nan), "thinning at 0 K is nan"),
     "below zero": (dict(items=[WET], thinning=lambda t: t - 1), "thinning at 0 K is -1"),
     "smoke": (dict(items=[Smoke(WET.shape)], thinning=same), "thinning acts on liquid only"),
+    "a temperature of three numbers": (
+        dict(items=[Liquid(WET.shape, temperature=lambda p: p)]),
+        "items[0] Liquid(Box): temperature(points) returned float64 of shape (64, 3)",
+    ),
     "conduction that goes backwards": (dict(items=[WET], thinning=same, conduction=-1.0), "conduction=-1.0"),
     "conduction of nothing": (dict(items=[WET], thinning=None, conduction=1.0), "does nothing without `thinning`"),
     "cooling of nothing": (dict(items=[WET], thinning=None, cooling=1.0), "does nothing without `thinning`"),
@@ -148,6 +152,13 @@ def test_mistakes_are_named(options, message):
     options = dict(options)
     with pytest.raises(ValueError, match=re.escape(message)):
         scene(*options.pop("items"), **options)
+
+
+def test_cold_does_not_make_it_endlessly_viscous():
+    """Beyond what single precision holds it would flow like water."""
+    cold = Liquid(WET.shape, viscosity=1e20, temperature=-20.0)
+    with pytest.raises(ValueError, match="thinning at -20 K makes liquid as viscous as 1e\\+40 Pa s"):
+        Simulation(scene(cold, thinning=lambda t: 10.0**-t)).step(0.01)
 
 
 @pytest.mark.parametrize("temperature", ["hot", math.nan, math.inf])

@@ -114,6 +114,7 @@ class Fluid:
         known: dict[str, np.ndarray] | None = None,
         pull: bool = True,
         separating: np.ndarray | None = None,
+        acting: np.ndarray | None = None,
     ) -> Coupling:
         """The projection, and the bodies and the boundary as they move after it."""
         scene, method, grid = self.scene, self.scene.method, window.grid
@@ -126,6 +127,7 @@ class Fluid:
                 grid, velocity, phi, opened(boundary), dt,
                 density=scene.density, surface_pressure=surface_pressure, solver=method.solver,
                 tolerance=method.tolerance, start=start, terms=terms, separating=separating,
+                acting=acting,
             )  # fmt: skip
 
         if not bodies:
@@ -143,20 +145,27 @@ class Fluid:
         opened = self.sources.opened(boundary, window)
         return pressed(window.grid, velocity, phi, opened, dt, pressure=pressure, density=self.scene.density)
 
-    def rubbed(self, window, before, given, value, phi, boundary, bodies, holds, time, dt, separating=None) -> tuple:
+    def rubbed(
+        self, window, before, given, value, phi, boundary, bodies, holds, time, dt, separating=None, air=0.0
+    ) -> tuple:
         """The projection after viscosity `value` [Pa s] acted too, where that did, the solves, bodies and boundary.
 
-        before is what pressure did first, given the faces besides whose velocity is known.
+        before is what pressure did first, given the faces besides whose velocity is known, and air the pressure on the
+        surface [Pa]. Liquid leaves walls where both pressures together do not hold it.
         """
+        leaving = None
+        if separating is not None:  # what no pressure holds at a wall, friction does not either
+            leaving = phi >= 0 if before.loose is None else ~before.attached
         rubbed = self.friction.acted(
             window, before.velocity, before.known, given, phi, self.sources.held(boundary, window),
-            self.bodies.in_friction(bodies, boundary, holds, dt), value, dt,
+            self.bodies.in_friction(bodies, boundary, holds, dt), value, dt, leaving,
         )  # fmt: skip
         if bodies:
             bodies, boundary = self.bodies.dragged(bodies, boundary, rubbed.motion, window.grid)
         after, solves, bodies, boundary, _ = self.projected(
             window, rubbed.velocity, phi, boundary, bodies, time, dt,
             start=np.zeros(window.grid.shape), holds=holds, pull=False, separating=separating,
+            acting=before.pressure - air,
         )  # fmt: skip
         lost = after.lost + before.lost if len(before.lost) else after.lost
         after = after._replace(pressure=before.pressure + after.pressure, lost=lost)

@@ -4,7 +4,7 @@ import numpy as np
 
 from paddlewheel.grid.extrapolate import continued, extrapolate
 from paddlewheel.grid.window import Window
-from paddlewheel.items import Inflow, Liquid, labelled, temperature_at, viscosity_at
+from paddlewheel.items import MOST_VISCOUS, Inflow, Liquid, labelled, temperature_at, viscosity_at
 from paddlewheel.physics.transfer import to_cells
 from paddlewheel.physics.viscosity import RigidBodies, Rubbed, viscous
 from paddlewheel.scene import Scene, thinned
@@ -48,10 +48,12 @@ class Friction:
         bodies: RigidBodies | None,
         value: float | np.ndarray,
         dt: float,
+        leaving: np.ndarray | None = None,
     ) -> Rubbed:
         """The velocity after viscosity `value` acted for dt [s], from one that is known on some faces; see `viscous`.
 
-        On other faces beside the surface it is what particles gave, or if that is not what air has, continued.
+        leaving are the cells in which no wall that liquid slips along holds it. On other faces beside the surface it is
+        what particles gave, or if that is not what air has, continued.
         """
         if self.scene.method.viscous_surface != "extrapolated":
             known = Faces(*(k | g for k, g in zip(known, given, strict=True)))
@@ -60,7 +62,7 @@ class Friction:
         return viscous(
             window.grid, velocity, phi, boundary, dt,
             density=scene.density, viscosity=value, walls=self._walls(window),
-            solids=scene.walls or "no-slip", bodies=bodies, surface=scene.method.viscous_surface,
+            solids=scene.walls or "no-slip", bodies=bodies, leaving=leaving, surface=scene.method.viscous_surface,
             scheme=scene.method.viscosity, tolerance=scene.method.tolerance,
         )  # fmt: skip
 
@@ -74,6 +76,12 @@ class Friction:
         if self.scene.thinning is not None:
             viscosity, temperature = particles.carried.T
             viscosity = viscosity * thinned(self.scene.thinning, temperature.astype(float))
+            if viscosity.max(initial=0.0) > MOST_VISCOUS:
+                at = np.argmax(viscosity)
+                raise ValueError(
+                    f"Scene: thinning at {temperature[at]:.6g} K makes liquid as viscous as {viscosity[at]:.3g} Pa s, "
+                    f"expected at most {MOST_VISCOUS:g}"
+                )
             particles = particles._replace(carried=np.stack([viscosity, temperature], axis=1).astype(np.float32))
         found = to_cells(window.grid, particles, first)[0]
         some = np.diff(first).reshape(found.shape) > 0

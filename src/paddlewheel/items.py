@@ -326,12 +326,13 @@ def _check_liquid(item) -> None:
     if not callable(item.velocity):
         object.__setattr__(item, "velocity", argument.vector(name, "velocity", item.velocity))
     if not callable(item.temperature):
-        argument.number(name, "temperature", item.temperature)
+        object.__setattr__(item, "temperature", argument.number(name, "temperature", item.temperature))
     if not callable(item.viscosity):
         if argument.number(name, "viscosity", item.viscosity) < 0:
             raise ValueError(f"{name}: viscosity={item.viscosity!r}, expected at least 0")
         if item.viscosity > MOST_VISCOUS:
             raise ValueError(f"{name}: viscosity={item.viscosity!r}, expected at most {MOST_VISCOUS:g}")
+        object.__setattr__(item, "viscosity", float(item.viscosity))
 
 
 def _check_function(item) -> None:

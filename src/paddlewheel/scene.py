@@ -23,6 +23,7 @@ from paddlewheel.items import (
     label,
     labelled,
     smoke_at,
+    temperature_at,
     values_at,
     velocity_at,
     viscosity_at,
@@ -280,6 +281,7 @@ def _check_item(index, item, grid) -> None:
         velocity_at(name, item, _probe(grid))
     if isinstance(item, Liquid | Inflow):
         viscosity_at(name, item, _probe(grid))
+        temperature_at(name, item, _probe(grid))
     if isinstance(item, Smoke):
         smoke_at(name, item, _probe(grid))
     _check_inside(name, item, grid)

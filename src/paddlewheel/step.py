@@ -158,7 +158,7 @@ class Stepper(Fluid):
             value = self.friction.value(window, particles, first)
             projection, rubbed, more, bodies, boundary = self.rubbed(
                 window, projection, given, value, phi, boundary, bodies, holds, now, dt,
-                separating=self._separating(boundary),
+                separating=self._separating(boundary), air=air,
             )  # fmt: skip
             solves += more
             clock.stop("viscosity")

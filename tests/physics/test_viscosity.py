@@ -44,9 +44,10 @@ def nothing(grid):
     return measure(grid, [])
 
 
-@pytest.mark.parametrize("kappa", [1.0, 1e3, 1e6])
+@pytest.mark.parametrize("kappa", [1.0, 1e3, 1e6, 1e9, 1e11])
 @pytest.mark.parametrize("plane", [False, True])
 def test_what_turns_keeps_turning(plane, kappa):
+    """Also where rounding alone leaves more of the residual than the tolerance, as of the last two."""
     grid = Grid((30, 28, 1) if plane else (20, 22, 24), 0.05)
     centre = np.array([0.76, 0.7, 0.025] if plane else [0.51, 0.55, 0.6])
     phi = disc(grid, centre, 0.42) if plane else ball(grid, centre, 0.33)
@@ -207,3 +208,17 @@ def sum_of_faces(octants, axis, without):
         v = np.moveaxis(v, a, 0)
         v = np.moveaxis(0.5 * (v[::2] + v[1::2]), 0, a)
     return v[~without].sum()
+
+
+@pytest.mark.parametrize(("kappa", "most"), [(1.0, 15), (1e2, 26), (1e4, 36), (1e6, 80)])
+def test_solids_that_let_slip_take_more_iterations(kappa, most):
+    """Motion along them costs nothing, motion into them as much as a strain; the multigrid does not know of it."""
+    grid, random = Grid((24, 24, 24), 1 / 24), np.random.default_rng(1)
+    phi = (grid.cell_points()[..., 1] - 0.7).astype(np.float32)
+    u = Faces(*(random.standard_normal(grid.face_shape(a)).astype(np.float32) for a in range(3)))
+    rubbed = viscous(
+        grid, u, phi, measure(grid, [Solid(HalfSpace((0.5, 0.2, 0.5), (0.2, 0.95, 0.1)))]), 1.0,
+        density=1.0, viscosity=kappa * grid.h**2, walls=SLIP, solids="free-slip", tolerance=1e-4,
+    )  # fmt: skip
+    assert rubbed.info.converged
+    assert rubbed.info.iterations <= most

@@ -97,6 +97,7 @@ def project(
     start: np.ndarray | None = None,
     terms: Callable[[tuple[slice, slice, slice], np.ndarray], Rows] | None = None,
     separating: np.ndarray | None = None,
+    acting: np.ndarray | None = None,
 ) -> Projection:
     """Make the liquid's velocity divergence-free and tangential to the solids.
 
@@ -104,21 +105,25 @@ def project(
     surface_pressure [Pa] a number or a field at centres; start a pressure to
     begin from, such as the last step's; terms(box, unknown) the rows that others,
     such as rigid bodies, add to the system in a box of cells; separating the
-    cells at walls, bool, that liquid may leave.
+    cells at walls, bool, that liquid may leave: those at which this pressure and
+    the one that is `acting` already [Pa, above that on the surface] are zero together.
     """
     pressed, phi = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
     problem = _Problem(grid, velocity, pressed, phi, boundary, dt, density, surface_pressure, tolerance)
+    if separating is not None and acting is not None:
+        problem.acting = acting[problem.box]
     problem.set_up(boundary, solver, terms, separating, start)
     return problem.projection(boundary, start)
 
 
 class Pressed(NamedTuple):
-    """What a pressure does that is known already: velocity, known, pressure and lost as of a Projection."""
+    """What a pressure does that is known already: velocity, known, pressure, lost and loose as of a Projection."""
 
     velocity: Faces
     known: Faces
     pressure: np.ndarray
     lost: np.ndarray
+    loose: None = None
 
 
 def pressed(
@@ -152,6 +157,7 @@ class _Problem:
         self.surface_pressure = surface_pressure if np.any(surface_pressure) else None
         self.box = liquid_box(phi, aligned=ALIGNED)
         self.ghosted = _with_ghosts(phi, np.abs, self.box)
+        self.acting = None
 
     def set_up(self, boundary, solver, terms, separating, start) -> None:
         """Assemble the system, with its terms and its bound, and its preconditioner."""
@@ -166,6 +172,7 @@ class _Problem:
         else:
             # what was let go in the last step has p = s, and so has what was air
             last = None if start is None or not np.any(start) else self._relative(start) == 0.0
+            last = last if self.acting is None else self.acting == 0.0
             self.prepared = Bounded(system, separating[self.box], last, solver, self.regions)
         self.seconds["set-up"] = self.prepared.seconds
 
@@ -187,7 +194,13 @@ class _Problem:
             rhs, lost = self.prepared.consistent(rhs)
             lost = lost * regions.cells * grid.h * self.dt**2 / self.density
         start = None if start is None else self._relative(start)
-        p, info = self.prepared.solve(rhs, tolerance=self.tolerance, start=start)
+        if self.acting is None:
+            p, info = self.prepared.solve(rhs, tolerance=self.tolerance, start=start)
+        else:  # the bound is on what acts in all
+            rhs = rhs + self.prepared.product(self.acting)
+            start = self.acting if start is None else self.acting + start
+            p, info = self.prepared.solve(rhs, tolerance=self.tolerance, start=start)
+            p = np.where(self.unknown, p - self.acting, 0.0)
         if regions is not None and not isinstance(self.prepared, Bounded):
             p = regions.centred(p)
 

@@ -32,13 +32,18 @@ from paddlewheel.solve.strain import System, apply, from_known, pack_faces, stra
 from paddlewheel.solve.strain_idle import without_idle
 from paddlewheel.solve.strain_multigrid import StrainMultigrid
 from paddlewheel.solve.strain_rigid import NOBODY, Rigid, carry, rigid_bodies
+from paddlewheel.solve.strain_slip import Slip, slip
 from paddlewheel.solve.strain_steps import explicit, imex, whole_cells
 from paddlewheel.types import AXES, Boundary, Faces, Grid, SolveInfo
 
 __all__ = ["RigidBodies", "Rubbed", "viscous"]
 
 MOST_ITERATIONS = 300
+MOST_AT_SLIP = 1200  # with solids to slip along, of which the preconditioner does not know
 ROUGH = 0.5  # of a velocity: if less of it has the least energy, it is a bad start
+ROUNDINGS = 16  # about as many as a row has terms in 3-D
+MOST_ROUNDING = 1e-2
+TOUCHING = 1e-4  # cells
 MARGIN = 2  # cells around the liquid that have a part in some strain, or may have
 _FAR = 1e3  # cells
 
@@ -147,6 +152,7 @@ def viscous(
     walls: dict[str, str],
     solids: str = "no-slip",
     bodies: "RigidBodies | None" = None,
+    leaving: np.ndarray | None = None,
     surface: str = "natural",
     scheme: str = "variational",
     tolerance: float = 1e-6,
@@ -158,7 +164,8 @@ def viscous(
     or a field at centres. walls names the sides of the grid that are walls, each
     with "free-slip" or "no-slip"; solids says the same of all solids. What the
     solids hold takes their velocity. The boundary's bodies are dragged along, and
-    drag, if it is told how they move. surface is "natural", or one that does
+    drag, if it is told how they move. leaving are cells, bool, in which sides that
+    let liquid slip let it go, too. surface is "natural", or one that does
     not let it turn, for comparison (B08 §4): "neumann", ∂u/∂n = 0 (Fält & Roble 2003), each component for itself, or
     "extrapolated", where air keeps the velocity it has; or "nichols-hirt", the natural one where cells are full or
     empty.
@@ -172,7 +179,7 @@ def viscous(
     box = _Box(grid, phi)
     scale = dt / (density * grid.h**2)
     there = np.full(grid.shape, -grid.h, np.float32) if surface == "extrapolated" else phi
-    problem = _posed(box, grid, there, boundary, bodies is not None, viscosity, scale, walls, solids, whole)
+    problem = _posed(box, grid, there, boundary, bodies is not None, viscosity, scale, walls, solids, leaving, whole)
     owner = None
     if bodies is not None and solids == "no-slip":
         owner = _owners(box, grid, boundary, problem)
@@ -197,14 +204,20 @@ def viscous(
             matrix, start, pull, partial(problem.multigrid, coupled=False), tolerance, MOST_ITERATIONS
         )
     else:
-        rhs, product = matrix.mass * start + pull, apply(matrix)
+        rhs, product, most = matrix.mass * start + pull, apply(matrix), MOST_ITERATIONS
+        if solids == "free-slip":
+            walls = _slip(box, grid, phi, boundary, matrix, problem, viscosity, scale, leaving)
+            walls.add_flow(rhs)
+            product, most = walls.added_to(product), MOST_AT_SLIP
         if rigid is not None:
             rigid.add_motion(rhs)
             product = rigid.added_to(product)
         solution, info = conjugate_gradients(
             System(matrix, rhs), _scaled(start, rhs, product), product, problem.multigrid(matrix, coupled), tolerance,
-            MOST_ITERATIONS, "viscosity",
+            most, "viscosity",
         )  # fmt: skip
+        if not info.converged:
+            info = info._replace(converged=bool(info.residual <= _rounding(matrix, solution, rhs)))
     out = Faces(*(np.array(u, np.float32) for u in velocity))
     known = Faces(*(np.zeros(u.shape, bool) for u in velocity))
     inside = problem.known or [np.zeros(d.shape, np.float32) for d in problem.distance]
@@ -227,7 +240,17 @@ def _scaled(start, rhs, product) -> np.ndarray:
     return start if best > ROUGH else max(best, 0.0) * start
 
 
-def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solids, whole) -> _Problem:
+def _rounding(matrix, solution, rhs) -> float:
+    """The relative residual that rounding alone leaves of a solution; zero if that is too much to be taken for one.
+
+    What moves fast as one and is very stiff has large terms in each row, which cancel.
+    """
+    terms = np.divide(np.abs(solution), matrix.inverse, out=np.zeros_like(solution), where=matrix.inverse > 0)
+    rounding = ROUNDINGS * np.finfo(float).eps * float(terms.max() / np.abs(rhs).max())
+    return rounding if rounding < MOST_ROUNDING else 0.0
+
+
+def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solids, leaving, whole) -> _Problem:
     nodes = box.turned(boundary.phi, (1, 1, 1))
     octants = (_full_octants if whole else liquid_octants)(box.turned(phi), nodes if solids == "free-slip" else None)
     cells = [n // 2 for n in octants.shape]
@@ -246,6 +269,10 @@ def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solid
                 if (a == b and how is not None) or how == "no-slip":
                     x = box.coordinates(side, a == b)
                     away = (x - index if sign == "-" else index - x).astype(np.float32)
+                    if how == "free-slip" and leaving is not None:
+                        along = np.broadcast_to(leaving.take([0 if sign == "-" else -1], axis=side), grid.shape)
+                        along = box.turned(along, [int(d == side) for d in range(3)])
+                        away = np.where(along, np.float32(_FAR), away)
                     np.minimum(distance[a], away, out=distance[a])
             if how != "no-slip":
                 beyond = max(-box.low[side], 0) if sign == "-" else max(box.high[side] - index, 0)
@@ -259,6 +286,27 @@ def _posed(box, grid, phi, boundary, free_bodies, viscosity, scale, walls, solid
     moving = boundary.others if free_bodies else boundary.velocity
     known = box.faces(moving) if solids == "no-slip" and any(map(np.any, moving)) else None
     return _Problem(octants, octants * kappa.astype(np.float32), distance, known)
+
+
+def _slip(box, grid, phi, boundary, matrix, problem, viscosity, scale, leaving) -> Slip:
+    """What solids that liquid slips along, but not bodies, do to the cells it fills beside them."""
+    nodes, open = box.turned(boundary.phi, (1, 1, 1)), box.faces(boundary.open)
+    corners = np.lib.stride_tricks.sliding_window_view(nodes, (2, 2, 2)).min(axis=(3, 4, 5))
+    beside = (box.turned(phi) < 0) & (corners <= TOUCHING * grid.h)
+    if leaving is not None:
+        beside &= ~box.turned(leaving)
+    closed, bodies = np.zeros(beside.shape, bool), np.zeros(beside.shape, bool)
+    owner = _nearest(box, grid, boundary, problem)
+    for a, axis in enumerate(box.order):
+        x = box.coordinates(axis, False)
+        beside &= (x > 0) & (x < grid.shape[axis])
+        if not (grid.is_2d and axis == 2):
+            for side in (slice(-1), slice(1, None)):
+                part = tuple(side if b == a else slice(None) for b in range(3))
+                closed |= open[a][part] < 1
+                bodies |= owner[a][part] != NOBODY
+    kappa = box.turned(np.broadcast_to(np.asarray(viscosity, float) * scale, grid.shape))
+    return slip(matrix, beside & closed & ~bodies, open, box.faces(boundary.velocity), kappa)
 
 
 def _between(field, axes) -> np.ndarray:
@@ -300,6 +348,12 @@ def _held_at_surface(problem, box, grid, phi, velocity, whole) -> _Problem:
 
 def _owners(box, grid, boundary, problem) -> list[np.ndarray]:
     """Which body each face is in, or NOBODY, int64."""
+    nearest = _nearest(box, grid, boundary, problem)
+    return [np.where(d <= 0, mine, NOBODY) for d, mine in zip(problem.distance, nearest, strict=True)]
+
+
+def _nearest(box, grid, boundary, problem) -> list[np.ndarray]:
+    """Which body is the nearest solid of each face around it, or NOBODY, int64."""
     order, owner = list(box.order), [np.full(d.shape, NOBODY, np.int64) for d in problem.distance]
     for n, body in enumerate(boundary.bodies):
         start = _start(box, grid, body)
@@ -310,7 +364,7 @@ def _owners(box, grid, boundary, problem) -> list[np.ndarray]:
             )
             own = tuple(slice(t.start - s, max(t.stop - s, t.start - s)) for t, s in zip(to, start, strict=True))
             mine[to][near[own]] = n
-    return [np.where(d <= 0, mine, NOBODY) for d, mine in zip(problem.distance, owner, strict=True)]
+    return owner
 
 
 def _rigid(box, grid, boundary, bodies, matrix, problem, owner, density) -> Rigid:
