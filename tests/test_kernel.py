@@ -43,6 +43,17 @@ def test_threads_are_as_many_as_asked_for():
         assert run(SHOW_THREADS, PADDLEWHEEL_THREADS=str(count)).stdout.split() == [str(count)]
 
 
+def test_one_thread_is_left_to_others_unless_the_user_says_how_many():
+    code, most = (
+        f"from paddlewheel.kernel import leave_one; leave_one(); {SHOW_THREADS}",
+        numba.config.NUMBA_NUM_THREADS,
+    )
+    unset = {name: value for name, value in os.environ.items() if name != "PADDLEWHEEL_THREADS"}
+    left = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=unset)
+    assert left.stdout.split() == [str(max(1, most - 1))]
+    assert run(code, PADDLEWHEEL_THREADS=str(most)).stdout.split() == [str(most)]
+
+
 @pytest.mark.parametrize("wrong", ["0", "-1", "1.5", "two", "", "100000"])
 def test_a_wrong_number_of_threads_is_named(wrong):
     done = run(SHOW_THREADS, PADDLEWHEEL_THREADS=wrong)

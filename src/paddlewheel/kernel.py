@@ -29,7 +29,7 @@ from numba import prange
 from numba.core import event
 from numba.extending import register_jitable
 
-__all__ = ["compile_seconds", "kernel", "prange", "share", "source_hash", "threads", "threads_worth"]
+__all__ = ["compile_seconds", "kernel", "leave_one", "prange", "share", "source_hash", "threads", "threads_worth"]
 
 # Full fast maths would delete tests for NaN and infinity. Sums must keep their order: with "reassoc" machine code of
 # the process that compiled a kernel adds up in another one than that which is loaded from the cache, and a run that is
@@ -72,6 +72,15 @@ def threads() -> int:
     if _mistake:
         raise ValueError(_mistake)
     return numba.get_num_threads()
+
+
+def leave_one() -> None:
+    """Run kernels on one thread fewer from now on, if there are two: another program needs its core.
+
+    Unless PADDLEWHEEL_THREADS says how many. A thread that waits for one whose core is taken waits for long.
+    """
+    if threads() > 1 and "PADDLEWHEEL_THREADS" not in os.environ:
+        numba.set_num_threads(threads() - 1)
 
 
 def threads_worth(items: int) -> "_ThreadsWorth":

@@ -7,6 +7,7 @@ from pathlib import Path
 from paddlewheel.commands import scenes
 from paddlewheel.commands.terminal import complain
 from paddlewheel.interrupt import INTERRUPTED
+from paddlewheel.kernel import leave_one
 from paddlewheel.output.cache import MANIFEST, Cache
 from paddlewheel.output.viewer.gate import Gate, is_loopback
 from paddlewheel.output.viewer.page import Page, require
@@ -27,6 +28,7 @@ def view(options) -> int:
             _announce(gate, name)
             if options.open:
                 webbrowser.open(gate.url)
+            leave_one()  # to the browser
             driver.serve()
         except KeyboardInterrupt:
             page.say = lambda line: None  # of tabs that are cut off now
