@@ -80,7 +80,10 @@ def test_bodies_take_hardly_more_iterations_than_none(ratio):
 
 
 def test_a_body_of_hardly_any_mass_is_stable():
-    """A thousandth of the water's density, let go under water at CFL 5: it shoots up, falls back and floats."""
+    """A thousandth of the water's density, let go under water at CFL 5: it shoots up, falls back and floats.
+
+    How high is a matter of millimetres at the start: in some runs to the lid, and never through it.
+    """
     ball = pw.Cylinder((0.5, 0.25, -1), (0.5, 0.25, 2), 0.12)
     simulation = pw.Simulation(tank(pw.RigidBody(ball, 1.0), cfl=5.0))
     heights = []
@@ -88,7 +91,7 @@ def test_a_body_of_hardly_any_mass_is_stable():
         (body,) = frame.state.bodies
         heights.append(body.position[1])
         assert np.linalg.norm(body.velocity) < 5
-    assert max(heights) < 0.88
+    assert max(heights) < 0.88 + 1e-3 * H
     assert 0.54 < np.mean(heights[-36:]) < 0.65  # all of it is above the water, half a metre deep
 
 
