@@ -206,9 +206,9 @@ def viscous(
     else:
         rhs, product, most = matrix.mass * start + pull, apply(matrix), MOST_ITERATIONS
         if solids == "free-slip":
-            walls = _slip(box, grid, phi, boundary, matrix, problem, viscosity, scale, leaving)
-            walls.add_flow(rhs)
-            product, most = walls.added_to(product), MOST_AT_SLIP
+            slippery = _slip(box, grid, phi, boundary, matrix, problem, viscosity, scale, leaving)
+            slippery.add_flow(rhs)
+            product, most = slippery.added_to(product), MOST_AT_SLIP
         if rigid is not None:
             rigid.add_motion(rhs)
             product = rigid.added_to(product)
