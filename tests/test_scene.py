@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paddlewheel import types
-from paddlewheel.items import Force, Inflow, Liquid, Outflow, RigidBody, Solid, SurfacePressure
+from paddlewheel.items import Force, Inflow, Liquid, Outflow, RigidBody, Smoke, Solid, SurfacePressure
 from paddlewheel.method import Method
 from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
@@ -143,13 +143,24 @@ BAD_SCENES = {
     ),
     "particles of a plane in space": (
         {"method": Method(particles_per_cell=4)},
-        "particles_per_cell=4 in a 3-D scene, expected 8 or 27: 2 or 3 along each axis",
+        "particles_per_cell=4 in a 3-D scene, expected 1, 8 or 27: 1, 2 or 3 along each axis",
     ),
     "particles of space in a plane": (
         {"size": (2.0, 1.0, 0.25), "method": Method(particles_per_cell=8)},
-        "particles_per_cell=8 in a 2-D scene, expected 4 or 9: 2 or 3 along each axis",
+        "particles_per_cell=8 in a 2-D scene, expected 1, 4 or 9: 1, 2 or 3 along each axis",
     ),
-    "one particle": ({"method": Method(particles_per_cell=1)}, "particles_per_cell=1 in a 3-D scene, expected 8 or 27"),
+    "one particle of affine velocity": (
+        {"method": Method(particles_per_cell=1, advection="apic")},
+        "particles_per_cell=1 with advection='apic'.* expected 8 or 27",
+    ),
+    "one marker": (
+        {"size": (2.0, 1.0, 0.25), "method": Method(particles_per_cell=1, advection="semi-lagrangian")},
+        "particles_per_cell=1 with advection='semi-lagrangian'.* expected 4 or 9",
+    ),
+    "one particle of smoke": (
+        {"method": Method(particles_per_cell=1), "items": [Smoke(BALL)]},
+        "particles_per_cell=1 with smoke",
+    ),
     "particles as text": ({"method": Method(particles_per_cell="many")}, "particles_per_cell='many'"),
     "particles as truth": ({"method": Method(particles_per_cell=True)}, "particles_per_cell=True"),
     "nichols-hirt in space": (
@@ -348,7 +359,7 @@ def test_the_surface_goes_with_the_advection(advection, surface):
 
 
 @pytest.mark.parametrize(
-    ("count", "depth", "along"), [(None, 1, 2), (8, 1, 2), (27, 1, 3), (None, 0.25, 2), (9, 0.25, 3)]
+    ("count", "depth", "along"), [(None, 1, 2), (1, 1, 1), (8, 1, 2), (27, 1, 3), (None, 0.25, 2), (9, 0.25, 3)]
 )
 def test_particles_along_each_axis(count, depth, along):
     assert box(size=(2, 1, depth), method=Method(particles_per_cell=count)).particles_per_axis == along

@@ -226,6 +226,28 @@ def test_volume_is_that_of_the_particles(dimensions, advection):
 
 
 @dimensions
+def test_one_particle_in_a_cell_is_enough_for_still_water(dimensions):
+    """B08 §6. Its surface is bumpy, but bumps neither grow nor take volume with them."""
+    water, method = Box((0, 0, 0), (1, 0.53, 1)), {"particles_per_cell": 1}
+    simulation = Simulation(scene(dimensions, "flip", [Liquid(water)], method=method))
+    share = [frame.report.volume / 0.53 / simulation.scene.size[2] for frame in simulation.run(frames=24)]
+    assert np.abs(np.array(share) - 1).max() < 0.01
+    energy = simulation.state.particles.velocity.astype(float) ** 2
+    assert 0.5 * energy.sum(axis=1).mean() < 1e-3 * G * 0.53
+
+
+@dimensions
+def test_one_particle_in_a_cell_breaks_the_same_dam(dimensions):
+    """As far, and as fast, as with two along each axis."""
+    fronts = []
+    for count in (1, None):
+        simulation = Simulation(dam(dimensions, method={"particles_per_cell": count}))
+        *_, frame = simulation.run(frames=6)
+        fronts.append((np.quantile(simulation.state.particles.position[:, 0], 0.98), frame.report.kinetic_energy))
+    assert fronts[0] == pytest.approx(fronts[1], rel=0.05)
+
+
+@dimensions
 def test_markers_follow_the_flow(dimensions):
     """What the particles of a semi-Lagrangian step say of their velocity is what the grid says where they were before
     the evening out of their density."""

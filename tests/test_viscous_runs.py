@@ -115,7 +115,7 @@ def test_many_bodies_in_honey_go_up_and_down_by_their_density():
     "options",
     [
         {"open_sides": {"+x"}},
-        {"open_sides": {"-x", "+x", "+y"}},
+        {"open_sides": ("-x", "+x", "+y")},
         {"open_sides": {"-y"}},
         {"method": {"wall_separation": True}},
         {"method": {"wall_separation": True}, "walls": "free-slip"},

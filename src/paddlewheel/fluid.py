@@ -9,6 +9,7 @@ import numpy as np
 from paddlewheel.bodies import Bodies, Coupling
 from paddlewheel.continuation import Continuation, Known
 from paddlewheel.grid.centroid import Centroids, open_centroids
+from paddlewheel.grid.hat import hat_reach
 from paddlewheel.grid.window import Window
 from paddlewheel.hand import Hands
 from paddlewheel.items import Force, SurfacePressure, labelled, values_at
@@ -36,6 +37,7 @@ class Fluid:
         self.beyond = Continuation(scene.grid.h, scene.method.cfl, self.solids.moving)
         self.forces = labelled(scene.items, Force)
         self.per_cell = self.sources.per_cell
+        self.reach = hat_reach(self.per_cell)
 
     def boundary(self, time: float, bodies: Sequence[Body] | None = None) -> Boundary:
         """The solids at a time [s], measured into arrays."""
@@ -209,7 +211,7 @@ class Clock:
         self._last = now
 
 
-def from_particles(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[Faces, Faces]:
-    """The velocity that particles give the faces, and the faces any of them reaches."""
-    velocity, weight = to_faces(grid, particles, first)
+def from_particles(grid: Grid, particles: Particles, first: np.ndarray, reach: int = 1) -> tuple[Faces, Faces]:
+    """The velocity that particles give the faces, and the faces any of them reaches, by hats of so many cells."""
+    velocity, weight = to_faces(grid, particles, first, reach=reach)
     return velocity, Faces(*(w > 0 for w in weight))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from paddlewheel.friction import Friction
+from paddlewheel.grid.hat import hat_reach
 from paddlewheel.grid.levelset import extend_into_solids
 from paddlewheel.items import Inflow, Liquid, labelled, velocity_at
 from paddlewheel.physics.pockets import fill_pockets
@@ -66,7 +67,7 @@ def particle_surface(
     seen is the open volume about each centre [cells] and room that of the whole domain; drains are cells of outflows,
     bool; gaps tells whether there may be small ones at walls.
     """
-    counted = density(grid, particles.position, first)
+    counted = density(grid, particles.position, first, reach=hat_reach(per_cell))
     if len(particles.position) > FULL * per_cell * room and counted.sum(dtype=np.float64) > FULL * per_cell * room:
         phi = np.full(grid.shape, -FAR * grid.h, np.float32)
     else:

@@ -34,7 +34,7 @@ from paddlewheel.types import SIDES, Grid, check_memory
 
 WALLS = ("free-slip", "no-slip")
 OF_GAS = ("vorticity", "dissipation", "viscosity")  # numbers of a scene that act on smoke only
-PARTICLES_PER_AXIS = (2, 3)  # with one alone, still water boils and loses volume
+PARTICLES_PER_AXIS = 1, 2, 3
 WATER, AIR = 1000.0, 1.2  # kg/m³
 WARM_AIR_RISES = 9.81 / 293  # m/s² for each kelvin: what is warmer is lighter, by 1/293 of its weight
 _PROBED = 4  # points along each axis at which a function of the user's is tried
@@ -122,7 +122,7 @@ class Scene:
 
     @property
     def particles_per_axis(self) -> int:
-        """Particles along each axis of a full cell at the start: 2 or 3."""
+        """Particles along each axis of a full cell at the start: 1, 2 or 3."""
         count = self.method.particles_per_cell
         return 2 if count is None else round(count ** (1 / self._dimensions))
 
@@ -228,7 +228,13 @@ class Scene:
         if count is not None and (isinstance(count, bool) or count not in counts):
             raise ValueError(
                 f"Method: particles_per_cell={count!r} in a {self._dimensions}-D scene, expected "
-                f"{' or '.join(map(str, counts))}: {' or '.join(map(str, PARTICLES_PER_AXIS))} along each axis"
+                f"{', '.join(map(str, counts[:-1]))} or {counts[-1]}: 1, 2 or 3 along each axis"
+            )
+        if count == 1 and (self.method.advection != "flip" or self.has_smoke):
+            what = "smoke" if self.has_smoke else f"advection={self.method.advection!r}"
+            raise ValueError(
+                f"Method: particles_per_cell=1 with {what}: so few are seen by a wide kernel, and what is lost by that "
+                f"only the particles of liquid by 'flip' keep; expected {counts[1]} or {counts[2]}"
             )
 
 

@@ -55,7 +55,7 @@ class Stepper(Fluid):
         window, boundary, seen = self._window(particles, boundary)
         particles, first = sorted_by_cell(window.grid, particles)
         phi, _ = self._surface(window, particles, first, boundary, seen)
-        old, _ = extrapolate(*from_particles(window.grid, particles, first), 2)
+        old, _ = extrapolate(*from_particles(window.grid, particles, first, self.reach), 2)
         # solids may move already
         projection, _, bodies, boundary, _ = self.projected(
             window, old, phi, boundary, bodies, 0.0, 1.0, separating=self._separating(boundary)
@@ -126,7 +126,7 @@ class Stepper(Fluid):
             else:
                 old = semi_lagrangian(grid, flow, dt, where=given)
         else:
-            old, given = from_particles(grid, particles, first)
+            old, given = from_particles(grid, particles, first, self.reach)
             old, _ = extrapolate(old, given, 2)
         del flow
         clock.stop("transfer")
@@ -248,7 +248,7 @@ class Stepper(Fluid):
     def _seen(self, boundary) -> tuple[np.ndarray, float]:
         """The open volume about each cell centre [cells], and the sum of all; measured anew where solids move."""
         if self._measured is None or self._measured[0] is not boundary.phi:
-            seen = volume_seen(boundary.phi)
+            seen = volume_seen(boundary.phi, reach=self.reach)
             self._measured = boundary.phi, (seen, float(seen.sum(dtype=np.float64)))
         return self._measured[1]
 

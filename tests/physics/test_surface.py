@@ -53,6 +53,28 @@ def test_a_flat_surface_is_where_it_is(shape, rms):
     assert np.abs(errors).max() < 6 * rms
 
 
+def test_one_particle_in_a_cell_has_a_surface_too():
+    """With bumps three times as high, and no bias to speak of (B08 §6)."""
+    grid, errors = Grid((24, 12, 24), 0.1), []
+    for n, height in enumerate(np.linspace(5, 6, 11)):
+        points = jittered(grid, 1, np.random.default_rng(n))
+        errors.append(
+            distance(grid, points[points[:, 1] < height], per_cell=1)[:, 4:7] - np.arange(4.5, 7)[:, None] + height
+        )
+    near = np.abs(np.array(errors)) < 0.9  # what is told by its sign alone is not
+    assert abs(np.mean(np.array(errors)[near])) < 0.05
+    assert np.std(np.array(errors)[near]) < 0.2
+
+
+def test_a_lone_particle_of_one_in_a_cell_is_about_as_large_as_a_cell():
+    """A ball of a cell's volume has a radius of 0.62 cells."""
+    grid = Grid((9, 9, 9), 0.1)
+    for away, sign in ((0.55, -1), (0.8, 1)):
+        phi = distance(grid, np.array([[4.5 + away, 4.5, 4.5]]), per_cell=1)
+        assert np.sign(phi[4, 4, 4]) == sign
+        assert np.all(phi[:3] > 0)
+
+
 def test_phi_is_a_distance_on_both_sides():
     grid, height = Grid(SHAPE, 0.1), 4.3
     points = jittered(grid, 2, np.random.default_rng(1))

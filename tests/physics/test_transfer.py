@@ -287,6 +287,64 @@ def test_density_of_a_lattice_is_its_number_per_cell():
     assert out[0, 1:-1, 1:-1] == pytest.approx(8 * 7 / 8)
 
 
+# ---- hats of two cells, for one particle in a cell
+
+
+def wide(grid, position, axis=None):
+    """The hats of two cells to each side, half as high along each axis that has cells: of the samples in the grid."""
+    shape = grid.shape if axis is None else grid.face_shape(axis)
+    out = hats(grid, position, axis)
+    for d in range(3):
+        if shape[d] > 1:
+            sides = np.zeros((2, *out.shape))
+            np.moveaxis(sides[0], 1 + d, 0)[1:] = np.moveaxis(out, 1 + d, 0)[:-1]
+            np.moveaxis(sides[1], 1 + d, 0)[:-1] = np.moveaxis(out, 1 + d, 0)[1:]
+            out = 0.5 * out + 0.25 * sides.sum(0)
+    return out
+
+
+def test_sums_of_hats_are_a_hat_twice_as_wide():
+    """½ Λ(x/2) = ¼ Λ(x − 1) + ½ Λ(x) + ¼ Λ(x + 1), away from the sides."""
+    grid = Grid((12, 11, 10), 0.1)
+    position = scattered(grid, 50, margin=4).position
+    samples = [np.arange(n) + 0.5 for n in grid.shape]
+    expected = np.ones((len(position), 1, 1, 1))
+    for d in range(3):
+        w = 0.5 * np.maximum(1 - np.abs(position[:, d, None] / grid.h - samples[d]) / 2, 0)
+        expected = expected * w.reshape(-1, *(len(samples[d]) if e == d else 1 for e in range(3)))
+    assert wide(grid, position) == pytest.approx(expected, abs=1e-5)
+
+
+def test_velocity_by_wide_hats(grid):
+    particles, first = sorted_by_cell(grid, scattered(grid, 300))
+    velocity, weight = to_faces(grid, particles, first, reach=2)
+    for a in range(3):
+        w = wide(grid, particles.position, a)
+        assert weight[a] == pytest.approx(w.sum(0), rel=1e-4, abs=1e-5)
+        momentum = (w * particles.velocity[:, a].reshape(-1, 1, 1, 1)).sum(0)
+        assert velocity[a] * weight[a] == pytest.approx(momentum, rel=1e-4, abs=1e-4)
+
+
+def test_wide_hats_keep_momentum_away_from_walls():
+    grid = Grid((9, 10, 11), 0.1)
+    particles, first = sorted_by_cell(grid, scattered(grid, 400, margin=2))
+    velocity, weight = to_faces(grid, particles, first, reach=2)
+    for a in range(3):
+        assert (velocity[a] * weight[a]).sum() == pytest.approx(particles.velocity[:, a].sum(), rel=1e-4, abs=1e-3)
+
+
+def test_wide_hats_know_no_affine_part(grid):
+    particles, first = sorted_by_cell(grid, scattered(grid, affine=True))
+    with pytest.raises(ValueError, match="affine"):
+        to_faces(grid, particles, first, reach=2)
+
+
+def test_density_by_wide_hats(grid):
+    particles, first = sorted_by_cell(grid, scattered(grid, 300))
+    expected = wide(grid, particles.position).sum(0)
+    assert density(grid, particles.position, first, reach=2) == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
 # ---- odd sets, threads, input
 
 

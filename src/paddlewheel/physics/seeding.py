@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from paddlewheel.grid.fractions import box_fraction
+from paddlewheel.grid.hat import hat_reach, widened
 from paddlewheel.grid.sample import node_value
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces, Grid
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 CROWDED = 2.0  # times the number of particles that a cell should have
+CROWD = 4  # particles: fewer are in a cell by chance, if there should be one
 LACKING = 0.75  # part of that number below which a cell of gas gets new ones
 SCATTER = 1.5  # cells that a particle of a crowd goes along each axis, at most
 DOUBT = 0.05  # cells by which φ may lie above what the density of particles says
@@ -84,7 +86,7 @@ def seed_in_chunks(
 def reseed(
     grid: Grid, position: np.ndarray, first: np.ndarray, solid: np.ndarray, *, per_cell: int = 8, number: int = 0
 ) -> np.ndarray | None:
-    """Scatter what is more than CROWDED × per_cell in a cell, in place: on one spot no flow parts particles.
+    """Scatter what is more than CROWDED × per_cell in a cell, at least CROWD, in place: flow parts none on one spot.
 
     Each goes SCATTER cells at most along each axis, straight on until it would
     meet a solid (its distance `solid` [m] at nodes) or a side of the domain. None
@@ -100,7 +102,7 @@ def reseed(
     if solid.shape != grid.node_shape:
         raise ValueError(f"solid of shape {solid.shape}: expected values at nodes, {grid.node_shape}")
     solid = np.require(solid, np.float32, "CAW")
-    most, went = round(CROWDED * per_cell), np.zeros(len(position), np.bool_)
+    most, went = max(round(CROWDED * per_cell), CROWD), np.zeros(len(position), np.bool_)
     any_went = _scatter(position, went, first, grid.first, solid, grid.h, most, number) > 0
     return went if any_went else None
 
@@ -254,7 +256,7 @@ def _mixed(x):
     return x ^ (x >> np.uint64(31))
 
 
-def volume_seen(solid: np.ndarray) -> np.ndarray:
+def volume_seen(solid: np.ndarray, *, reach: int = 1) -> np.ndarray:
     """Open volume that the hat about each cell centre sees, in cells: 1 in the open, float32.
 
         V_c = ∫ Π_a max(0, 1 − |x_a − c_a|/h) dx / h³     outside solids and inside the domain
@@ -262,7 +264,8 @@ def volume_seen(solid: np.ndarray) -> np.ndarray:
     from the open fractions of eighths of cells, which the hat weighs by 1/8, 3/8,
     3/8, 1/8 along each axis; in 2-D not along z. solid [m] is the signed distance
     at nodes. Whole cells would do for a straight wall, but are a third off where
-    a slope leaves a fifth of a cell.
+    a slope leaves a fifth of a cell. With a `reach` of two cells the hat is twice as
+    wide, and half as high along each axis.
     """
     solid = np.require(solid, np.float32, "CAW")
     nx, ny, nz = (n - 1 for n in solid.shape)
@@ -272,7 +275,7 @@ def volume_seen(solid: np.ndarray) -> np.ndarray:
     seen = np.float32(0.375) * (low + high)
     seen[1:] += np.float32(0.125) * high[:-1]
     seen[:-1] += np.float32(0.125) * low[1:]
-    return seen
+    return seen if reach == 1 else widened(seen[None])[0]
 
 
 @kernel
@@ -355,7 +358,8 @@ def density_error(
     of x and y only); seen the open volume under it, from volume_seen. Where the
     hat reaches air (φ [m] ≥ 0 in one of the 27 cells around) it is not full for a
     good reason: a lack counts from so many cells `below` the surface on, against
-    what a flat surface at φ would leave, 1 − ½ (1 + φ/h)². There `noise` is taken
+    what a flat surface at φ would leave, 1 − ½ (1 + φ/h)². One particle in a cell has
+    a hat of two cells: then h is twice that, and the cells around are 125. There `noise` is taken
     off both, or chance alone would move the liquid. In air, and where less
     than _LEAST_SEEN is seen, the error is 0. After Kugelstadt et al. 2019.
     """
@@ -363,13 +367,14 @@ def density_error(
     if phi.ndim != 3 or not density.shape == seen.shape == phi.shape:
         raise ValueError(f"density {density.shape}, seen {seen.shape}, phi {phi.shape}: expected values at centres")
     error = np.empty(phi.shape, np.float32)
-    near, noise = np.float32(1 - below), np.float32(noise)
-    _density_error(error, density, seen, phi, near, noise, np.float32(1 / per_cell), np.float32(1 / h))
+    near, noise, reach = np.float32(1 - below), np.float32(noise), hat_reach(per_cell)
+    per_hat = np.float32(1 / (reach * h))
+    _density_error(error, density, seen, phi, near, noise, np.float32(1 / per_cell), reach, per_hat)
     return error
 
 
 @kernel
-def _density_error(error, density, seen, phi, near, noise, per_particle, per_h):
+def _density_error(error, density, seen, phi, near, noise, per_particle, reach, per_hat):
     nx, ny, nz = phi.shape
     half = np.float32(0.5)
     for plane in prange(nx):
@@ -377,8 +382,8 @@ def _density_error(error, density, seen, phi, near, noise, per_particle, per_h):
         highest = np.empty(nz, np.float32)
         for j in range(ny):
             highest[:] = phi[i, j]
-            for a in range(max(i - 1, 0), min(i + 2, nx)):
-                for b in range(max(j - 1, 0), min(j + 2, ny)):
+            for a in range(max(i - reach, 0), min(i + reach + 1, nx)):
+                for b in range(max(j - reach, 0), min(j + reach + 1, ny)):
                     row = phi[a, b]
                     for k in range(nz):
                         highest[k] = max(highest[k], row[k])
@@ -387,8 +392,11 @@ def _density_error(error, density, seen, phi, near, noise, per_particle, per_h):
                 room = seen[i, j, k]
                 if phi[i, j, k] < 0.0 and room >= np.float32(_LEAST_SEEN):
                     excess = density[i, j, k] * per_particle - room
-                    if max(highest[max(k - 1, 0)], highest[k], highest[min(k + 1, nz - 1)]) >= 0.0:
-                        missing = max(np.float32(1) + phi[i, j, k] * per_h, np.float32(0))
+                    top = highest[k]
+                    for step in range(1, reach + 1):
+                        top = max(top, highest[max(k - step, 0)], highest[min(k + step, nz - 1)])
+                    if top >= 0.0:
+                        missing = max(np.float32(1) + phi[i, j, k] * per_hat, np.float32(0))
                         lack = np.float32(0)
                         if missing < near:
                             lack = min(excess + (half * missing * missing + noise) * room, lack)
@@ -403,26 +411,27 @@ def enclose_crowds(phi: np.ndarray, density: np.ndarray, seen: np.ndarray, h: fl
     a hat is ½ (1 − φ/h)², below it 1 − ½ (1 + φ/h)². A crowd of particles in the
     corner of a cell may lie too far from all centres to be liquid by its shape
     alone; then nothing would keep it from shrinking to a point, so φ is at most
-    DOUBT cells above what its ρ stands for.
+    DOUBT cells above what its ρ stands for. One particle in a cell has a hat of two.
     """
     density, seen = (np.require(f, np.float32, "CAW") for f in (density, seen))
-    _enclose(phi, density, seen, np.float32(h), np.float32(1 / per_cell))
+    hat, doubt = np.float32(hat_reach(per_cell) * h), np.float32(DOUBT * h)
+    _enclose(phi, density, seen, hat, doubt, np.float32(1 / per_cell))
 
 
 @kernel
-def _enclose(phi, density, seen, h, per_particle):
+def _enclose(phi, density, seen, hat, doubt, per_particle):
     nx, ny, nz = phi.shape
     for plane in prange(nx):
         for j in range(ny):
             p, d, s = phi[plane, j], density[plane, j], seen[plane, j]
             for k in range(nz):
                 rho = d[k] * per_particle / max(s[k], _LEAST_SEEN)
-                if d[k] > 0.0 and p[k] > -h:
+                if d[k] > 0.0 and p[k] > -hat:
                     if rho > 0.5:
                         depth = np.sqrt(2.0 * max(1.0 - rho, 0.0)) - 1.0
                     else:
                         depth = 1.0 - np.sqrt(2.0 * rho)
-                    p[k] = min(p[k], h * np.float32(depth + DOUBT))
+                    p[k] = min(p[k], hat * np.float32(depth) + doubt)
 
 
 def enclose_strays(phi: np.ndarray, first: np.ndarray, open: Faces, h: float) -> None:

@@ -4,6 +4,9 @@ Particles come in the order of their cells (C order), with `first`, (nx ny nz + 
 int32: those of cell c are first[c] … first[c + 1] − 1.
 """
 
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
 
 from paddlewheel.grid.distance import CLOSED, UNKNOWN, grow, straighten_at_walls
@@ -16,8 +19,10 @@ __all__ = ["FAR", "liquid_volume", "surface_distance"]
 
 FAR = 4.0  # cells: distance from the surface beyond which it is not told apart
 _REACH = 1.5  # cells: of a particle, so that a centre sees those of its 27 neighbours and no others
+_WIDE = 2.5  # the same where there is one in a cell: a centre sees those of 125
 _LOW, _HIGH = -0.5, 1.0  # cells: between them the mean offset tells the distance; deeper down it hardly changes
 _SPREAD = 0.04  # cells²: variance of the mean offset times Σ w; leaves −0.005 h of bias if seeded, −0.06 h if random
+_WIDE_SPREAD = 0.2  # which leaves ±0.01 h of bias if seeded
 _SPARSE = 0.25  # Σ w, of that inside liquid, below which that is not so: drops
 # δ⁴ of the shortest bumps is 16 times their height, along each of the axes of a surface. What is left of them must not
 # change sign: a surface that bulges where it is hollow pulls itself apart.
@@ -37,7 +42,7 @@ def surface_distance(
 ) -> np.ndarray:
     """The liquid's level set φ [m] at cell centres, float32, negative in liquid, from particles.
 
-        φ(x) = f(|x̄ − x|),     x̄ = Σ w_p x_p / Σ w_p,     w = (1 − s²)³,  s = |x_p − x| / 1.5 h
+        φ(x) = f(|x̄ − x|),     x̄ = Σ w_p x_p / Σ w_p,     w = (1 − s²)³,  s = |x_p − x| / R,  R = 1.5 h
 
     after Zhu & Bridson 2005, but with the f that makes φ the distance above and
     below a flat surface. |x̄ − x|² is first reduced by its variance. Bumps of a
@@ -45,7 +50,8 @@ def surface_distance(
     curvature alone, except across edges and thin sheets. That is done where
     −0.5 h < φ < h; three cells to both sides of it |∇φ| = 1, and ±4 h beyond.
 
-    A single particle is a ball of radius 0.37 h. Beyond the domain's sides, and
+    A single particle is a ball of radius 0.37 h. Where there is one in a cell, R = 2.5 h and its radius 0.62 h, as
+    B08 §6 has it. Beyond the domain's sides, and
     beyond the tangent plane at solids of signed distance `solid` [m] at nodes,
     particles are mirrored. Air that is nearer to a wall than to the liquid sees
     only where the liquid ends at the wall; there the surface is carried on
@@ -64,11 +70,11 @@ def surface_distance(
     h = np.float32(grid.h)
     phi, state = np.empty(grid.shape, np.float32), np.empty(grid.shape, np.uint8)
     layer, near = np.empty(grid.shape, np.uint8), np.empty(grid.shape, np.bool_)
-    _classify(phi, state, layer, near, first, solid, h)
+    seen_by = _seen_by(per_cell > 1, grid.is_2d)
+    _classify(phi, state, layer, near, first, solid, int(seen_by.reach), h)
     near = np.flatnonzero(near)
-    table = _FLAT_2D if grid.is_2d else _FLAT_3D
-    full = per_cell * (_FULL_2D if grid.is_2d else _FULL_3D)
-    _offset_distances(phi, layer, near, position, first, grid.first, solid, table, np.float32(_SPARSE * full), h)
+    sparse = np.float32(_SPARSE * per_cell * seen_by.full)
+    _offset_distances(phi, layer, near, position, first, grid.first, solid, seen_by, sparse, h)
     smooth = np.empty(len(near), np.float32)
     _without_bumps(smooth, near, phi, layer, h)
     phi.reshape(-1)[near] = smooth
@@ -78,26 +84,36 @@ def surface_distance(
     return phi
 
 
-def _flat_surface(exponent: float, entries: int = 256) -> np.ndarray:
-    """Distance [cells] above a half space of particles, as a table over |x̄ − x| from 0 to 1.5 cells.
+class _Kernel(NamedTuple):
+    """What a particle is seen by: how far [cells], the variance of the mean offset times Σ w [cells²], ∫ w [cells],
+    and the distance [cells] above a half space of particles, as a table over |x̄ − x| from 0 to the reach."""
 
-    A slice of the kernel at height z weighs (1 − z²/R²)^exponent: 4 in 3-D, 7/2 in 2-D.
+    reach: np.float32
+    spread: np.float32
+    full: float
+    distance: np.ndarray
+
+
+@cache
+def _seen_by(many: bool, flat: bool, entries: int = 256) -> _Kernel:
+    """The kernel for many particles in a cell, or for one, in 2-D if `flat`.
+
+    A slice of it at height z weighs (1 − z²/R²)^n, n = 4 in 3-D, 7/2 in 2-D.
     """
-    z = np.linspace(-_REACH, _REACH, 8001)
-    weight = np.maximum(0.0, 1 - (z / _REACH) ** 2) ** exponent
+    reach, spread = (_REACH, _SPREAD) if many else (_WIDE, _WIDE_SPREAD)
+    z = np.linspace(-reach, reach, 8001)
+    weight = np.maximum(0.0, 1 - (z / reach) ** 2) ** (3.5 if flat else 4.0)
     mass, moment = np.cumsum(weight), np.cumsum(weight * z)
     inside = slice(1, -1)
     distance, offset = -z[inside], -moment[inside] / mass[inside]  # of particles below −distance
-    return np.interp(np.linspace(0.0, _REACH, entries), offset[::-1], distance[::-1]).astype(np.float32)
-
-
-_FLAT_3D, _FLAT_2D = _flat_surface(4.0), _flat_surface(3.5)
-_FULL_3D, _FULL_2D = 64 / 315 * np.pi * _REACH**3, np.pi / 4 * _REACH**2  # ∫ w, per cell
+    table = np.interp(np.linspace(0.0, reach, entries), offset[::-1], distance[::-1]).astype(np.float32)
+    full = np.pi / 4 * reach**2 if flat else 64 / 315 * np.pi * reach**3
+    return _Kernel(np.float32(reach), np.float32(spread), full, table)
 
 
 @kernel
-def _classify(phi, state, layer, near, first, solid, h):
-    """Which cells have both particles and an open empty cell around them; φ in those that have not."""
+def _classify(phi, state, layer, near, first, solid, reach, h):
+    """Which cells have both particles and an open empty cell within `reach` cells; φ in those that have not."""
     nx, ny, nz = phi.shape
     walled = solid.shape[0] > 0
     for plane in prange(nx):
@@ -116,20 +132,23 @@ def _classify(phi, state, layer, near, first, solid, h):
         around, beyond = np.empty(nz, np.uint8), np.empty(nz, np.uint8)
         for j in range(ny):
             around[:] = 0
-            for a in range(max(i - 1, 0), min(i + 2, nx)):
-                for b in range(max(j - 1, 0), min(j + 2, ny)):
+            for a in range(max(i - reach, 0), min(i + reach + 1, nx)):
+                for b in range(max(j - reach, 0), min(j + reach + 1, ny)):
                     row = state[a, b]
                     for k in range(nz):
                         around[k] |= row[k]
             # A flat surface low in its cells leaves the cell below the last liquid one without an empty neighbour.
-            beyond[:] = state[max(i - 2, 0), j]
-            for row in (state[min(i + 2, nx - 1), j], state[i, max(j - 2, 0)], state[i, min(j + 2, ny - 1)]):
+            far = reach + 1
+            beyond[:] = state[max(i - far, 0), j]
+            for row in (state[min(i + far, nx - 1), j], state[i, max(j - far, 0)], state[i, min(j + far, ny - 1)]):
                 for k in range(nz):
                     beyond[k] |= row[k]
             row = state[i, j]
             for k in range(nz):
-                bits = around[max(k - 1, 0)] | around[k] | around[min(k + 1, nz - 1)]
-                dry = bits | beyond[k] | row[max(k - 2, 0)] | row[min(k + 2, nz - 1)]
+                bits = around[k]
+                for step in range(1, far):
+                    bits |= around[max(k - step, 0)] | around[min(k + step, nz - 1)]
+                dry = bits | beyond[k] | row[max(k - far, 0)] | row[min(k + far, nz - 1)]
                 near[i, j, k] = (bits & _WET) != 0 and (dry & _DRY) != 0
                 phi[i, j, k] = -FAR * h if bits & _WET else FAR * h
                 layer[i, j, k] = CLOSED if row[k] & _SOLID else UNKNOWN
@@ -144,16 +163,18 @@ def _center(solid, i, j, k):
 
 
 @kernel
-def _offset_distances(phi, layer, near, position, first, lowest, solid, table, sparse, h):
+def _offset_distances(phi, layer, near, position, first, lowest, solid, seen_by, sparse, h):
     ny, nz = phi.shape[1], phi.shape[2]
+    reach, table = seen_by.reach, seen_by.distance
+    per_table = np.float32(len(table) - 1) / reach
     for n in prange(len(near)):
         cell = np.int64(near[n])
         i, j, k = cell // (ny * nz), cell // nz % ny, cell % nz
-        plane = _mirror(solid, i, j, k, h)
-        total, x, y, z = _weighted_sums(position, first, phi.shape, lowest, i, j, k, plane, np.float32(1.0) / h)
+        plane = _mirror(solid, i, j, k, reach, h)
+        total, x, y, z = _weighted_sums(position, first, phi.shape, lowest, i, j, k, plane, reach, np.float32(1.0) / h)
         if total > 0.0:
-            offset2 = (x * x + y * y + z * z) / (total * total) - np.float32(_SPREAD) / max(total, sparse)
-            at = np.sqrt(max(offset2, np.float32(0.0))) * np.float32((len(table) - 1) / _REACH)
+            offset2 = (x * x + y * y + z * z) / (total * total) - seen_by.spread / max(total, sparse)
+            at = np.sqrt(max(offset2, np.float32(0.0))) * per_table
             entry = min(int(at), len(table) - 2)
             part = at - np.float32(entry)
             distance = table[entry] + part * (table[entry + 1] - table[entry])
@@ -165,45 +186,44 @@ def _offset_distances(phi, layer, near, position, first, lowest, solid, table, s
 
 
 @kernel(parallel=False)
-def _mirror(solid, i, j, k, h):
+def _mirror(solid, i, j, k, reach, h):
     """The tangent plane of a solid nearest to a cell: distance of the centre [cells], negative inside, and normal."""
-    far = np.float32(2 * _REACH)
+    far = np.float32(2) * reach
     none = (far, np.float32(0), np.float32(0), np.float32(0))
     if solid.shape[0] == 0:
         return none
     distance, gx, gy, gz = tangent_plane(solid, i, j, k)
     slope = np.sqrt(gx * gx + gy * gy + gz * gz)
-    if distance >= np.float32(_REACH) * h or slope == 0.0:
+    if distance >= reach * h or slope == 0.0:
         return none
     return distance / h, gx / slope, gy / slope, gz / slope
 
 
 @kernel(parallel=False)
-def _weighted_sums(position, first, shape, lowest, i, j, k, plane, per_h):
-    """Σ w and Σ w (x_p − x) [cells] about the centre of a cell, over its 27 neighbours."""
+def _weighted_sums(position, first, shape, lowest, i, j, k, plane, reach, per_h):
+    """Σ w and Σ w (x_p − x) [cells] about the centre of a cell, over the cells within reach."""
     nx, ny, nz = shape
     total = x = y = z = np.float32(0)
-    flat = nz == 1
-    for a in range(i - 1, i + 2):
+    flat, beyond = nz == 1, np.int64(reach)
+    per_reach2 = np.float32(1) / (reach * reach)
+    for a in range(i - beyond, i + beyond + 1):
         ia, sx, ox = _reflected(a, i, nx, lowest[0], per_h)
-        for b in range(j - 1, j + 2):
+        for b in range(j - beyond, j + beyond + 1):
             jb, sy, oy = _reflected(b, j, ny, lowest[1], per_h)
             row = (ia * ny + jb) * nz
-            for piece in range(3):  # the cells inside, and one beyond either side
-                c = k - 1 if piece == 1 else k + 1 if piece == 2 else k
-                if piece == 0:
-                    begin, end = first[row + max(k - 1, 0)], first[row + min(k + 1, nz - 1) + 1]
+            for c in range(k - beyond, k + beyond + 1):  # the cells inside together with k, and each one beyond a side
+                kc, sz, oz = _reflected(c, k, nz, lowest[2], per_h)
+                begin, end = first[row + kc], first[row + kc + 1]
+                if c == k:
+                    begin, end = first[row + max(k - beyond, 0)], first[row + min(k + beyond, nz - 1) + 1]
                 elif 0 <= c < nz or flat:
                     continue
-                else:
-                    begin, end = first[row + k], first[row + k + 1]
-                _, sz, oz = _reflected(c, k, nz, lowest[2], per_h)
                 if flat:
                     sz = oz = np.float32(0)
-                add = _sums(position, begin, end, sx, ox, sy, oy, sz, oz)
+                add = _sums(position, begin, end, sx, ox, sy, oy, sz, oz, per_reach2)
                 total, x, y, z = total + add[0], x + add[1], y + add[2], z + add[3]
-                if plane[0] < np.float32(_REACH):
-                    add = _mirrored_sums(position, begin, end, sx, ox, sy, oy, sz, oz, plane)
+                if plane[0] < reach:
+                    add = _mirrored_sums(position, begin, end, sx, ox, sy, oy, sz, oz, plane, per_reach2)
                     total, x, y, z = total + add[0], x + add[1], y + add[2], z + add[3]
     return total, x, y, z
 
@@ -213,18 +233,18 @@ def _reflected(a, i, n, lowest, per_h):
     """Cell a of n, or the one it mirrors, and s, o so that s x + o are its particles' offsets from the centre of i."""
     o = -np.float32(lowest + i) - np.float32(0.5)
     if a < 0:
-        return a + 1, -per_h, o + np.float32(2 * lowest)
+        return min(-1 - a, n - 1), -per_h, o + np.float32(2 * lowest)
     if a >= n:
-        return a - 1, -per_h, o + np.float32(2 * (lowest + n))
+        return max(2 * n - 1 - a, 0), -per_h, o + np.float32(2 * (lowest + n))
     return a, per_h, o
 
 
 @kernel(parallel=False)
-def _sums(position, begin, end, sx, ox, sy, oy, sz, oz):
+def _sums(position, begin, end, sx, ox, sy, oy, sz, oz, per_reach2):
     total = mx = my = mz = np.float32(0)
     for p in range(np.uint64(begin), np.uint64(end)):
         x, y, z = sx * position[p, 0] + ox, sy * position[p, 1] + oy, sz * position[p, 2] + oz
-        w = _weight(x, y, z)
+        w = _weight(x, y, z, per_reach2)
         total += w
         mx += w * x
         my += w * y
@@ -233,7 +253,7 @@ def _sums(position, begin, end, sx, ox, sy, oy, sz, oz):
 
 
 @kernel(parallel=False)
-def _mirrored_sums(position, begin, end, sx, ox, sy, oy, sz, oz, plane):
+def _mirrored_sums(position, begin, end, sx, ox, sy, oy, sz, oz, plane, per_reach2):
     """The sums over the mirror images, behind a plane, of the particles in front of it."""
     total = mx = my = mz = np.float32(0)
     distance, nx, ny, nz = plane
@@ -242,7 +262,7 @@ def _mirrored_sums(position, begin, end, sx, ox, sy, oy, sz, oz, plane):
         back = np.float32(2) * (distance + nx * x + ny * y + nz * z)
         if back > 0.0:
             x, y, z = x - back * nx, y - back * ny, z - back * nz
-            w = _weight(x, y, z)
+            w = _weight(x, y, z, per_reach2)
             total += w
             mx += w * x
             my += w * y
@@ -251,8 +271,8 @@ def _mirrored_sums(position, begin, end, sx, ox, sy, oy, sz, oz, plane):
 
 
 @kernel(parallel=False)
-def _weight(x, y, z):
-    s = max(np.float32(1) - (x * x + y * y + z * z) * np.float32(1 / _REACH**2), np.float32(0))
+def _weight(x, y, z, per_reach2):
+    s = max(np.float32(1) - (x * x + y * y + z * z) * per_reach2, np.float32(0))
     return s * s * s
 
 

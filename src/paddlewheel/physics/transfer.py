@@ -6,6 +6,7 @@ carry the gradient of their velocity.
 
 import numpy as np
 
+from paddlewheel.grid.hat import weighed, widened
 from paddlewheel.grid.sample import (
     add_to_cells,
     add_to_faces,
@@ -166,14 +167,15 @@ def _look_up(order, values):
             order[to] = values[np.uint64(order[to])]
 
 
-def to_faces(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[Faces, Faces]:
+def to_faces(grid: Grid, particles: Particles, first: np.ndarray, *, reach: int = 1) -> tuple[Faces, Faces]:
     """Velocity of the particles on faces [m/s], and how much of them each face has, both float32.
 
         weight_f = Σ_p w_f(x_p)       velocity_f = Σ_p w_f(x_p) (v_a + c_a·(x_f − x_p)) / weight_f
 
     w is the trilinear hat by which `to_particles` interpolates, c the affine
     part, if there is one. Zero where there is no particle near. Particles and
-    first as `sorted_by_cell` gave them.
+    first as `sorted_by_cell` gave them. With a `reach` of two cells the hat is twice
+    as wide, for one particle in a cell (B08 §6); then there must be no affine part.
     """
     position, velocity, affine, *_ = _checked(particles)
     first = _checked_first(grid, position, first)
@@ -181,6 +183,11 @@ def to_faces(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[Faces
     slabs = slabs_of(first, grid.shape)
     for colour in range(2):
         add_to_faces(total, weight, position, velocity, affine, first, grid.first, slabs, colour, grid.h)
+    if reach == 2:
+        if len(affine):
+            raise ValueError("particles with an affine part: a hat two cells wide would take it for that of its middle")
+        both = [widened(np.stack(sums)) for sums in zip(total, weight, strict=True)]
+        total, weight = (Faces(*(np.ascontiguousarray(sums[n]) for sums in both)) for n in range(2))
     for axis in range(3):
         _divide(total[axis].reshape(-1), weight[axis].reshape(-1))
     return total, weight
@@ -196,11 +203,11 @@ def _divide(total, weight):
             total[n] /= weight[n]
 
 
-def density(grid: Grid, position: np.ndarray, first: np.ndarray) -> np.ndarray:
+def density(grid: Grid, position: np.ndarray, first: np.ndarray, *, reach: int = 1) -> np.ndarray:
     """Number of particles per cell at cell centres, shape (nx, ny, nz), float32.
 
-    By the trilinear hat at centres; at the domain's sides the part of a
-    particle's hat beyond them is lost. Position [m] and first as
+    By the trilinear hat at centres, which reaches so many cells, one or two; at the
+    domain's sides the part of a particle's hat beyond them is lost. Position [m] and first as
     `sorted_by_cell` gave them.
     """
     position = np.require(position, np.float32, "CAW")
@@ -209,7 +216,7 @@ def density(grid: Grid, position: np.ndarray, first: np.ndarray) -> np.ndarray:
     slabs = slabs_of(first, grid.shape)
     for colour in range(2):
         add_to_cells(out, position, first, grid.first, slabs, colour, grid.h)
-    return out
+    return out if reach == 1 else widened(out[None])[0]
 
 
 def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -224,9 +231,7 @@ def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.nd
     sums = np.empty((3, *grid.shape), np.float32)
     _sum_in_cells(sums.reshape(3, -1), carried, _checked_first(grid, position, first))
     for axis in range(2 if grid.is_2d else 3):
-        blurred = np.empty_like(sums)
-        _blur(blurred, sums, axis)
-        sums = blurred
+        sums = weighed(sums, axis, 0.75, 0.125)
     for field in sums[1:]:
         _divide(field.reshape(-1), sums[0].reshape(-1))
     return sums[1], sums[2]
@@ -243,29 +248,6 @@ def _sum_in_cells(sums, carried, first):
                 a += carried[p, 0]
                 b += carried[p, 1]
             sums[0, cell], sums[1, cell], sums[2, cell] = first[cell + 1] - first[cell], a, b
-
-
-@kernel
-def _blur(out, fields, axis):
-    """Weigh each cell and its two neighbours along an axis by 6 : 1 : 1; beyond the sides there is nothing."""
-    count, nx, ny, nz = fields.shape
-    di, dj, dk = int(axis == 0), int(axis == 1), int(axis == 2)
-    most, few = np.float32(0.75), np.float32(0.125)
-    for plane in prange(nx):
-        i = np.int64(plane)
-        for m in range(count):
-            for j in range(ny):
-                here, to = fields[m, i, j], out[m, i, j]
-                for k in range(nz):
-                    to[k] = most * here[k]
-                if i >= di and j >= dj:
-                    below = fields[m, i - di, j - dj]
-                    for k in range(dk, nz):
-                        to[k] += few * below[k - dk]
-                if i + di < nx and j + dj < ny:
-                    above = fields[m, i + di, j + dj]
-                    for k in range(nz - dk):
-                        to[k] += few * above[k + dk]
 
 
 def to_particles(
