@@ -99,6 +99,7 @@ def folder(tmp_path, monkeypatch):
         "sunken_thick.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), viscosity=lambda p: p[:, 1] - 0.3),"),
         "one_thick.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), viscosity=lambda p: 3.0),"),
         "flat_thick.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), viscosity=lambda p: p[:, :2]),"),
+        "odd_thick.py": SCENE.replace("(0, 1, 0))),", "(0, 1, 0)), viscosity=lambda p: p @ p),"),
         "outside.py": SCENE.replace("pw.HalfSpace((0, level, 0), (0, 1, 0))", "pw.Sphere((5, 5, 5), 1)"),
         "moving.py": SCENE.replace("0.2, lid", "0.2").replace("radius)),", "radius), lambda t: pw.Pose((t, 0, 0))),"),
     }
@@ -296,6 +297,12 @@ MISTAKES = {
     "viscosities below zero": ("run sunken_thick.py", "Liquid(HalfSpace): viscosity at", "at least 0"),
     "one viscosity for many points": ("run one_thick.py", "viscosity(points)", "shape ()"),
     "viscosities of a wrong shape": ("run flat_thick.py", "viscosity(points)", "(64, 2)", "(64,)"),
+    "a viscosity that fails": (
+        "run odd_thick.py",
+        "odd_thick.py:",
+        "matmul",
+        "in items[0] Liquid(HalfSpace): viscosity",
+    ),
     "dry run of nothing": ("run nowhere.py --dry-run", "nowhere.py", "No such file"),
     "render of nothing": ("render nowhere", "nowhere: no run is there"),
     "render of a file": ("render good.py", "good.py: no run is there"),

@@ -60,15 +60,16 @@ class Source(NamedTuple):
         try:
             with self._imports_beside():
                 return action()
-        except (ValueError, OSError, SolveFailedError):  # these say what is wrong by themselves
-            raise
         except SyntaxError as error:
             place = self.given if error.lineno is None else f"{self.given}:{error.lineno}"
             raise ValueError(f"{place}: {error.msg}") from error
         except SystemExit as error:
             raise ValueError(f"{self._place(error)}: sys.exit({error.code!r}): expected a scene") from error
         except Exception as error:
-            raise ValueError(f"{self._place(error)}: {type(error).__name__}: {error}") from error
+            whose = getattr(error, "__notes__", [])  # a function of the user's
+            if isinstance(error, (ValueError, OSError, SolveFailedError)) and not whose:
+                raise  # these say what is wrong by themselves
+            raise ValueError(", ".join([f"{self._place(error)}: {type(error).__name__}: {error}", *whose])) from error
 
     def _place(self, error: BaseException) -> str:
         """The scene's file, and the line in it where an error comes from."""

@@ -69,14 +69,18 @@ def evaluated(
     """What a user's function gives for points (n, 3) [m], and a time [s] if there is one: finite numbers, (n, width).
 
     A width of None is one number for each point, (n,). Outside of the shape
-    `within` they need not be finite. Without points it is not called.
+    `within` they need not be finite. Without points it is not called. What it raises gets a note of whose it is.
     """
     expected = (len(points),) if width is None else (len(points), width)
     if not len(points):
         return np.empty(expected)
     given = np.array(points, np.float64)  # its own, in case it writes there
-    returned = function(given) if time is None else function(given, time)
     when = "" if time is None else f" at t = {time:.6g} s"
+    try:
+        returned = function(given) if time is None else function(given, time)
+    except Exception as error:
+        error.add_note(f"in {owner}: {name}(points){when}")
+        raise
     try:
         values = np.asarray(returned)
     except ValueError:  # a ragged list
