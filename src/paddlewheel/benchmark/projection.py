@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -161,13 +162,18 @@ def scene(cells: int) -> tuple:
 
 
 def startup(progress: Callable[[list], Iterable] = iter) -> dict:
-    """Seconds of a process that must compile every kernel for one 32³ projection, and of the one after it."""
+    """Seconds of a process that must compile every kernel for one 32³ projection, and of the one after it.
+
+    With the kernels that are on disk then, and the size of their machine code [bytes], which no other program changes.
+    """
     result = {"benchmark": "startup", "machine": machine()}
     with tempfile.TemporaryDirectory(prefix="paddlewheel-") as cache:
         for name in progress(["first", "second"]):
             began = time.perf_counter()
             inside = in_process(first_use, environment={"NUMBA_CACHE_DIR": cache})
-            result[name] = {"seconds": time.perf_counter() - began} | inside
+            code = [path.stat().st_size for path in Path(cache).rglob("*.nbc")]
+            found = {"seconds": time.perf_counter() - began, "kernels": len(code), "code_bytes": sum(code)}
+            result[name] = found | inside
     return result
 
 
@@ -223,10 +229,11 @@ def startup_table(result: dict) -> Table:
     """Both processes."""
     title = f"from start to a solved {STARTUP_CELLS}³ projection"
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("process", "seconds", "of it compiling"):
+    for heading in ("process", "seconds", "of it compiling", "kernels on disk", "their MB"):
         table.add_column(heading, justify="left" if heading == "process" else "right")
     for name, words in (("first", "first, no kernel compiled yet"), ("second", "second, kernels on disk")):
-        table.add_row(words, f"{result[name]['seconds']:.2f}", f"{result[name]['compile_seconds']:.2f}")
+        seconds = (f"{result[name][what]:.2f}" for what in ("seconds", "compile_seconds"))
+        table.add_row(words, *seconds, str(result[name]["kernels"]), f"{result[name]['code_bytes'] / 1e6:.1f}")
     return table
 
 
