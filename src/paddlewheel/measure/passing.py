@@ -1,5 +1,6 @@
 """Particles beside solids that move by cells in a step, and how far those take them along."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -28,23 +29,62 @@ def carried_along(grid: Grid, position: np.ndarray, passing: list[Passing]) -> t
 
     position (n, 3) float32 is that at the start.
     """
+    position = np.ascontiguousarray(position)
     if len(passing) == 1:
         return _taken_by(position, *passing[0])
     with threads_worth(len(position)):
-        # most are far from any solid: which are near one at all is seen in one go
-        some = _listed(_in_cells, np.ascontiguousarray(position), _cells(grid, passing), 1 / grid.h)
-        position = position[some]
-        nearest = np.full(len(position), np.inf)
+        nearest = np.full(len(position), np.inf, np.float32)
         way = np.empty((len(position), 3), np.float32)
-        for shape, to, reach in passing:
-            _take_along(nearest, way, position, shape, to, reach)
-        taken = np.flatnonzero(np.isfinite(nearest))
-        return some[taken], way[taken]
+        for (shape, to, reach), frame, near in _near_each(grid, position, passing):
+            drawn = np.empty((len(near), 3))
+            _draw(drawn, near, position, frame)
+            distance = shape.shape.distance(drawn)
+            _take(nearest, way, near, drawn, distance, reach, *_motion(shape, to))
+        taken = np.flatnonzero(nearest < np.inf)
+        return taken, way[taken]
+
+
+def _near_each(grid, position, passing) -> Iterator[tuple[Passing, np.ndarray, np.ndarray]]:
+    """Each solid with its frame and the indices of the particles in the box about its reach.
+
+    All are listed in one go: most particles are in a cell that few solids reach, or none.
+    """
+    frames = np.concatenate([frames_of([shape], reach) for shape, _, reach in passing])
+    reaching = _reaching(grid, passing)
+    counts = np.zeros((-(-len(position) // _BLOCK), len(passing)), np.int64)
+    _count_in_boxes(counts, position, frames, *reaching, grid.shape, 1 / grid.h)
+    ends = np.cumsum(counts.T).reshape(counts.T.shape)  # those of a solid together, block after block
+    starts = ends - counts.T
+    near = np.empty(ends[-1, -1] if len(counts) else 0, np.int64)
+    _list_in_boxes(near, np.ascontiguousarray(starts.T), position, frames, *reaching, grid.shape, 1 / grid.h)
+    for each, frame, start, end in zip(passing, frames, starts, ends, strict=True):
+        yield each, frame, near[start[0] : end[-1]] if len(counts) else near
+
+
+def _reaching(grid, passing) -> tuple[np.ndarray, np.ndarray]:
+    """Which solids reach each cell: those of cell c, in C order, are which[first[c]] to which[first[c + 1] − 1].
+
+    Cells at a side stand for what is beyond it.
+    """
+    boxes = []
+    for shape, _, reach in passing:
+        low, high = shape.bounds()
+        corners = np.clip(np.array([low - reach, high + reach]) / grid.h, 0, np.subtract(grid.shape, 1)).astype(int)
+        boxes.append(tuple(slice(begin, end + 1) for begin, end in corners.T))
+    counts = np.zeros(grid.shape, np.int32)
+    for box in boxes:
+        counts[box] += 1
+    first = np.append(0, np.cumsum(counts)).astype(np.int32)
+    at, which = first[:-1].reshape(grid.shape).copy(), np.empty(first[-1], np.int32)
+    for m, box in enumerate(boxes):
+        which[at[box]] = m
+        at[box] += 1
+    return first, which
 
 
 def _taken_by(position, shape, to, reach) -> tuple[np.ndarray, np.ndarray]:
     """The same of one solid: it is the nearest, so that particles are listed with their ways at once."""
-    position, frame = np.ascontiguousarray(position), frames_of([shape], 0.0)[0]
+    frame = frames_of([shape], 0.0)[0]
     about = np.add(shape.bounds(), np.multiply([[-1], [1]], (1 + 1e-5) * reach)).astype(np.float32)
     inside, counts = np.empty(len(position), np.bool_), np.empty(-(-len(position) // _BLOCK), np.int64)
     with threads_worth(len(position)):
@@ -61,33 +101,6 @@ def _taken_by(position, shape, to, reach) -> tuple[np.ndarray, np.ndarray]:
 def _motion(shape, to) -> tuple[np.ndarray, np.ndarray]:
     """By which matrix and vector [m] a point's place in the frame of a shape gives the way it is taken."""
     return to.rotation - shape.pose.rotation, np.subtract(to.position, shape.pose.position)
-
-
-def _take_along(nearest, way, position, shape, to, reach) -> None:
-    """Let a solid take along what is within its reach and not nearer to others: changes both."""
-    frame = frames_of([shape], reach)[0]
-    near = _listed(_in_box, position, frame)
-    drawn = np.empty((len(near), 3))
-    _draw(drawn, near, position, frame)
-    distance = shape.shape.distance(drawn)
-    _take(nearest, way, near, drawn, distance, reach, *_motion(shape, to))
-
-
-def _cells(grid, passing) -> np.ndarray:
-    """The cells within the reach of any of the solids, bool; those at a side stand for what is beyond it."""
-    cells = np.zeros(grid.shape, np.bool_)
-    for shape, _, reach in passing:
-        low, high = shape.bounds()
-        corners = np.clip(np.array([low - reach, high + reach]) / grid.h, 0, np.subtract(grid.shape, 1)).astype(int)
-        cells[tuple(slice(first, last + 1) for first, last in corners.T)] = True
-    return cells
-
-
-def _listed(mark, position, *where) -> np.ndarray:
-    """Indices of the points that a kernel marks."""
-    inside = np.empty(len(position), np.bool_)
-    mark(inside, position, *where)
-    return np.flatnonzero(inside)
 
 
 @kernel
@@ -127,24 +140,42 @@ def _list_about(near, drawn, way, starts, inside, position, frame, turn, shift):
 
 
 @kernel
-def _in_cells(inside, position, cells, per_h):
-    ni, nj, nk = cells.shape
-    for block in prange(-(-len(inside) // _BLOCK)):
+def _count_in_boxes(counts, position, frames, first, which, shape, per_h):
+    """How many points of each block are in the box of each frame."""
+    for block in prange(len(counts)):
         start = np.int64(block) * _BLOCK
-        for n in range(start, min(start + _BLOCK, len(inside))):
-            i = np.int64(min(max(position[n, 0] * per_h, 0.0), ni - 1.0))
-            j = np.int64(min(max(position[n, 1] * per_h, 0.0), nj - 1.0))
-            k = np.int64(min(max(position[n, 2] * per_h, 0.0), nk - 1.0))
-            inside[n] = cells[np.uint64(i), np.uint64(j), np.uint64(k)]
+        for n in range(start, min(start + _BLOCK, len(position))):
+            cell = _cell(position, np.uint64(n), shape, per_h)
+            for at in range(first[cell], first[cell + 1]):
+                if _in_frame(position, np.uint64(n), frames[which[at]]):
+                    counts[block, which[at]] += 1
 
 
 @kernel
-def _in_box(inside, position, frame):
-    """Those in the box of a frame."""
-    for block in prange(-(-len(inside) // _BLOCK)):
+def _list_in_boxes(near, starts, position, frames, first, which, shape, per_h):
+    """And which they are, from the starts of each block and frame on."""
+    for block in prange(len(starts)):
         start = np.int64(block) * _BLOCK
-        for n in range(start, min(start + _BLOCK, len(inside))):
-            inside[n] = in_box(*_drawn(position, np.uint64(n), frame), frame)
+        for n in range(start, min(start + _BLOCK, len(position))):
+            cell = _cell(position, np.uint64(n), shape, per_h)
+            for at in range(first[cell], first[cell + 1]):
+                if _in_frame(position, np.uint64(n), frames[which[at]]):
+                    near[starts[block, which[at]]] = n
+                    starts[block, which[at]] += 1
+
+
+@kernel(parallel=False)
+def _cell(position, n, shape, per_h):
+    """The number of the cell that a point is in or nearest to."""
+    i = np.int64(min(max(position[n, 0] * per_h, 0.0), shape[0] - 1.0))
+    j = np.int64(min(max(position[n, 1] * per_h, 0.0), shape[1] - 1.0))
+    k = np.int64(min(max(position[n, 2] * per_h, 0.0), shape[2] - 1.0))
+    return np.uint64((i * shape[1] + j) * shape[2] + k)
+
+
+@kernel(parallel=False)
+def _in_frame(position, n, frame):
+    return in_box(*_drawn(position, n, frame), frame)
 
 
 @kernel
