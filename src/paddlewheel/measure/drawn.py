@@ -32,7 +32,11 @@ def drawn_at(x, y, z, frame):
 
 
 @kernel(parallel=False)
-def in_box(x, y, z, frame):
-    """Whether a point of a frame is inside the box there."""
-    low, high = frame[4], frame[5]
-    return low[0] <= x <= high[0] and low[1] <= y <= high[1] and low[2] <= z <= high[2]
+def in_box(x, y, z, frames, m):
+    """Whether a point is inside the box of frame m. By its number: to take it out first would take twice as long."""
+    x, y, z = x - frames[m, 0, 0], y - frames[m, 0, 1], z - frames[m, 0, 2]
+    for a in range(3):
+        along = frames[m, 1 + a, 0] * x + frames[m, 1 + a, 1] * y + frames[m, 1 + a, 2] * z
+        if not frames[m, 4, a] <= along <= frames[m, 5, a]:
+            return False
+    return True

@@ -146,8 +146,8 @@ def _count_in_boxes(counts, position, frames, first, which, shape, per_h):
         start = np.int64(block) * _BLOCK
         for n in range(start, min(start + _BLOCK, len(position))):
             cell = _cell(position, np.uint64(n), shape, per_h)
-            for at in range(first[cell], first[cell + 1]):
-                if _in_frame(position, np.uint64(n), frames[which[at]]):
+            for at in range(first[cell], first[cell + np.uint64(1)]):
+                if _in_frame(position, np.uint64(n), frames, which[at]):
                     counts[block, which[at]] += 1
 
 
@@ -158,8 +158,8 @@ def _list_in_boxes(near, starts, position, frames, first, which, shape, per_h):
         start = np.int64(block) * _BLOCK
         for n in range(start, min(start + _BLOCK, len(position))):
             cell = _cell(position, np.uint64(n), shape, per_h)
-            for at in range(first[cell], first[cell + 1]):
-                if _in_frame(position, np.uint64(n), frames[which[at]]):
+            for at in range(first[cell], first[cell + np.uint64(1)]):
+                if _in_frame(position, np.uint64(n), frames, which[at]):
                     near[starts[block, which[at]]] = n
                     starts[block, which[at]] += 1
 
@@ -174,8 +174,8 @@ def _cell(position, n, shape, per_h):
 
 
 @kernel(parallel=False)
-def _in_frame(position, n, frame):
-    return in_box(*_drawn(position, n, frame), frame)
+def _in_frame(position, n, frames, m):
+    return in_box(np.float64(position[n, 0]), np.float64(position[n, 1]), np.float64(position[n, 2]), frames, m)
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 
 from paddlewheel.grid.sample import node_value
 from paddlewheel.kernel import kernel, prange, threads_worth
-from paddlewheel.measure.drawn import drawn_at, frames_of, in_box
+from paddlewheel.measure.drawn import frames_of, in_box
 from paddlewheel.types import AXES, Boundary, Grid
 
 HAIR = 1e-3  # cells that a particle which was inside a solid is put outside of it
@@ -146,8 +146,7 @@ def _boxed(point, frames, plane):
     """Whether a point is inside the box around any shape."""
     x, y, z = np.float64(point[0]), np.float64(point[1]), np.float64(point[2])
     z = z if np.isnan(plane) else plane
+    inside = False
     for m in range(len(frames)):
-        a, b, c = drawn_at(x, y, z, frames[m])
-        if in_box(a, b, c, frames[m]):
-            return True
-    return False
+        inside = inside or in_box(x, y, z, frames, m)
+    return inside
