@@ -7,6 +7,7 @@ import numpy as np
 
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.grid.sample import node_value
+from paddlewheel.grid.stencil import required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces, Grid
 
@@ -99,7 +100,7 @@ def reseed(
         raise ValueError(f"first has {len(first) - 1} cells and {first[-1]} particles: expected those of the grid")
     if solid.shape != grid.node_shape:
         raise ValueError(f"solid of shape {solid.shape}: expected values at nodes, {grid.node_shape}")
-    solid = np.require(solid, np.float32, "CAW")
+    solid = required(solid, np.float32)
     most, went = round(CROWDED * per_cell), np.zeros(len(position), np.bool_)
     any_went = _scatter(position, went, first, grid.first, solid, grid.h, most, number) > 0
     return went if any_went else None
@@ -122,7 +123,7 @@ def refill(
     missing = np.repeat(1 - counts[lacking] / wanted[lacking], per_cell)
     points = points[np.random.default_rng(number).random(len(points)) < missing]
     outside = np.empty(len(points), bool)
-    _mark_outside(outside, points, np.require(solid, np.float32, "CAW"), 1 / grid.h)
+    _mark_outside(outside, points, required(solid, np.float32), 1 / grid.h)
     return points[outside].astype(np.float32)
 
 
@@ -264,7 +265,7 @@ def volume_seen(solid: np.ndarray) -> np.ndarray:
     at nodes. Whole cells would do for a straight wall, but are a third off where
     a slope leaves a fifth of a cell.
     """
-    solid = np.require(solid, np.float32, "CAW")
+    solid = required(solid, np.float32)
     nx, ny, nz = (n - 1 for n in solid.shape)
     slabs = np.empty((2 * nx, ny, nz), np.float32)
     _seen_in_slabs(slabs, solid)
@@ -286,16 +287,17 @@ def _seen_in_slabs(slabs, solid):
         open = np.zeros((2 * ny + 2, 2 * nz + 2), np.float32)  # with a margin of zeros for what is beyond the sides
         clear = np.ones(ny + 2, np.bool_)  # rows without a solid, and what is beyond the sides
         for j in range(ny):
-            clear[j + 1] = solid[half // 2 : half // 2 + 2, j : j + 2].min() > 0.0
-            if clear[j + 1]:
-                open[1 + 2 * j : 3 + 2 * j, 1:-1] = 1.0
-            else:
-                for k in range(nz):
+            clear[j + 1] = _is_clear(solid, half // 2, j)
+            for k in range(nz):
+                if not clear[j + 1]:
                     _open_eighths(open, solid, half // 2, j, k, half % 2)
+            for k in range(1, 2 * nz + 1 if clear[j + 1] else 0):
+                open[1 + 2 * j, k] = open[2 + 2 * j, k] = 1.0
         for j in range(ny):
             if clear[j] and clear[j + 1] and clear[j + 2]:
                 row, lost = 1.0 - y[0] * ((j == 0) + (j == ny - 1)), z[0]
-                slabs[half, j] = row
+                for k in range(nz):
+                    slabs[half, j, k] = row
                 slabs[half, j, 0] -= row * lost
                 slabs[half, j, nz - 1] -= row * lost
                 continue
@@ -305,6 +307,17 @@ def _seen_in_slabs(slabs, solid):
                     for c in range(4):
                         total += y[b] * z[c] * open[2 * j + b, 2 * k + c]
                 slabs[half, j, k] = total
+
+
+@kernel(parallel=False)
+def _is_clear(solid, i, j):
+    """Whether no node of a row of cells is in a solid."""
+    lowest = np.float32(np.inf)
+    for m in range(i, i + 2):
+        for n in range(j, j + 2):
+            for k in range(solid.shape[2]):
+                lowest = min(lowest, solid[m, n, k])
+    return lowest > 0.0
 
 
 @kernel(parallel=False)
@@ -359,7 +372,7 @@ def density_error(
     off both, or chance alone would move the liquid. In air, and where less
     than _LEAST_SEEN is seen, the error is 0. After Kugelstadt et al. 2019.
     """
-    density, seen, phi = (np.require(f, np.float32, "CAW") for f in (density, seen, phi))
+    density, seen, phi = (required(f, np.float32) for f in (density, seen, phi))
     if phi.ndim != 3 or not density.shape == seen.shape == phi.shape:
         raise ValueError(f"density {density.shape}, seen {seen.shape}, phi {phi.shape}: expected values at centres")
     error = np.empty(phi.shape, np.float32)
@@ -405,7 +418,7 @@ def enclose_crowds(phi: np.ndarray, density: np.ndarray, seen: np.ndarray, h: fl
     alone; then nothing would keep it from shrinking to a point, so φ is at most
     DOUBT cells above what its ρ stands for.
     """
-    density, seen = (np.require(f, np.float32, "CAW") for f in (density, seen))
+    density, seen = (required(f, np.float32) for f in (density, seen))
     _enclose(phi, density, seen, np.float32(h), np.float32(1 / per_cell))
 
 
