@@ -285,15 +285,20 @@ def _seen_in_slabs(slabs, solid):
     for slab in prange(slabs.shape[0]):
         half = np.int64(slab)
         open = np.zeros((2 * ny + 2, 2 * nz + 2), np.float32)  # with a margin of zeros for what is beyond the sides
-        clear = np.ones(ny + 2, np.bool_)  # rows without a solid, and what is beyond the sides
+        # rows without a solid, and rows with nothing else; what is beyond the sides counts as either
+        clear, shut = np.ones(ny + 2, np.bool_), np.ones(ny + 2, np.bool_)
         for j in range(ny):
-            clear[j + 1] = _is_clear(solid, half // 2, j)
-            for k in range(nz):
-                if not clear[j + 1]:
-                    _open_eighths(open, solid, half // 2, j, k, half % 2)
+            lowest, highest = _range_of_row(solid, half // 2, j)
+            clear[j + 1], shut[j + 1] = lowest > 0.0, highest <= 0.0
+            for k in range(0 if clear[j + 1] or shut[j + 1] else nz):
+                _open_eighths(open, solid, half // 2, j, k, half % 2)
             for k in range(1, 2 * nz + 1 if clear[j + 1] else 0):
                 open[1 + 2 * j, k] = open[2 + 2 * j, k] = 1.0
         for j in range(ny):
+            if shut[j] and shut[j + 1] and shut[j + 2]:
+                for k in range(nz):
+                    slabs[half, j, k] = 0.0
+                continue
             if clear[j] and clear[j + 1] and clear[j + 2]:
                 row, lost = 1.0 - y[0] * ((j == 0) + (j == ny - 1)), z[0]
                 for k in range(nz):
@@ -310,14 +315,14 @@ def _seen_in_slabs(slabs, solid):
 
 
 @kernel(parallel=False)
-def _is_clear(solid, i, j):
-    """Whether no node of a row of cells is in a solid."""
-    lowest = np.float32(np.inf)
+def _range_of_row(solid, i, j):
+    """The lowest and the highest value at the nodes of a row of cells."""
+    lowest = highest = solid[i, j, 0]
     for m in range(i, i + 2):
         for n in range(j, j + 2):
             for k in range(solid.shape[2]):
-                lowest = min(lowest, solid[m, n, k])
-    return lowest > 0.0
+                lowest, highest = min(lowest, solid[m, n, k]), max(highest, solid[m, n, k])
+    return lowest, highest
 
 
 @kernel(parallel=False)
