@@ -174,7 +174,7 @@ def test_a_liquid_that_dies_is_named():
 
 @pytest.mark.slow
 def test_first_use_compiles_once_and_not_too_much():
-    """The size of the machine code stands for the time: 45 seconds on a fast machine, and two thirds more on another."""
+    """The size of the machine code stands for the time, which is 40 seconds on one machine and 60 on another."""
     result = benchmark.startup()
     assert result["first"]["converged"]
     assert 0 < result["first"]["kernels"] == result["second"]["kernels"] <= 85

@@ -87,10 +87,12 @@ class Grid:
 
     @property
     def node_shape(self) -> tuple[int, int, int]:
-        return tuple(n + 1 for n in self.shape)
+        nx, ny, nz = self.shape
+        return nx + 1, ny + 1, nz + 1
 
     def face_shape(self, axis: int) -> tuple[int, int, int]:
-        return tuple(n + (a == axis) for a, n in enumerate(self.shape))
+        nx, ny, nz = self.shape
+        return nx + (axis == 0), ny + (axis == 1), nz + (axis == 2)
 
     def zeros_faces(self, dtype=np.float32) -> Faces:
         """A field of zeros on the faces."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from paddlewheel.grid.fractions import box_fraction
+from paddlewheel.grid.stencil import required
 from paddlewheel.kernel import kernel, prange
 
 __all__ = ["at_centres", "open_cells", "open_volumes"]
@@ -24,7 +25,7 @@ def open_cells(phi: np.ndarray) -> np.ndarray:
 
 def open_volumes(phi: np.ndarray) -> np.ndarray:
     """The part of each cell that is outside, in [0, 1], float32 (nx, ny, nz)."""
-    phi = np.require(phi, np.float32, "CAW")
+    phi = required(phi, np.float32)
     out = np.empty([n - 1 for n in phi.shape], np.float32)
     _open_volumes(out, phi)
     return out

@@ -11,7 +11,7 @@ import numpy as np
 
 from paddlewheel.grid.fractions import corner_mean, face_corners
 from paddlewheel.grid.sample import face_value
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces, Grid
 
@@ -45,7 +45,7 @@ def open_centroids(phi: np.ndarray) -> Centroids:
     linear on the four triangles about a face's centre: exact for planes, and
     of the same area as `fractions.open_fractions`.
     """
-    phi = np.require(phi, np.float32, "CAW")
+    phi = required(phi, np.float32)
     if phi.ndim != 3 or min(phi.shape) < 2:
         raise ValueError(f"phi of shape {phi.shape}: expected values at the nodes of a grid, (nx+1, ny+1, nz+1)")
     cells = tuple(n - 1 for n in phi.shape)
@@ -213,7 +213,7 @@ def interpolate(grid: Grid, velocity: Faces, points: np.ndarray, centroids: Cent
 
     Samples are at face centres, or with `centroids` at those of the open parts.
     """
-    points = np.require(points, np.float64, "CAW")
+    points = required(points, np.float64)
     if points.ndim != 2 or points.shape[1] != 3:
         raise ValueError(f"points have shape {points.shape}, expected (n, 3)")
     velocity = as_faces(velocity, np.float32)

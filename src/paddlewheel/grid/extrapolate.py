@@ -3,7 +3,7 @@
 import numpy as np
 
 from paddlewheel.grid.fractions import corner_mean, face_corners
-from paddlewheel.grid.stencil import as_faces, with_rows, without_rows
+from paddlewheel.grid.stencil import as_faces, required, with_rows, without_rows
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Boundary, Faces
 
@@ -204,15 +204,25 @@ def constrain(
     """
     velocity = as_faces(velocity, np.float32)
     open, solid = as_faces(boundary.open, np.float32), as_faces(boundary.velocity, np.float32)
-    phi = np.require(boundary.phi, np.float32, "CAW")
+    phi = required(boundary.phi, np.float32)
     nodes = tuple(f.shape[a] for a, f in enumerate(velocity))
     if not (phi.shape == nodes and velocity.x.shape == open.x.shape == solid.x.shape):
         raise ValueError(f"velocity and boundary (nodes {phi.shape}) do not belong to one grid (nodes {nodes})")
     reached = as_faces(reached or Faces(*(np.ones(u.shape, bool) for u in velocity)), bool)
+    shapes = [u.shape for u in velocity]
+    plane = shapes[0][2] == 1
+    if plane:  # z comes first, so that kernels have rows to run along
+        phi, (velocity, open, solid, reached) = with_rows(phi), map(_z_first, (velocity, open, solid, reached))
     out = Faces(*(u.copy() for u in velocity))
-    strides = nodes[1] * nodes[2], nodes[2], 1
+    strides = phi.shape[1] * phi.shape[2], phi.shape[2], 1
     _constrain(out, velocity, phi.reshape(-1), open, solid, reached, strides, np.float32(-deepest), np.float32(narrow))
-    return out
+    return Faces(*map(without_rows, (out[1], out[2], out[0]), shapes)) if plane else out
+
+
+def _z_first(faces) -> Faces:
+    """Faces of a plane with its axes as z, x, y."""
+    x, y, z = map(with_rows, faces)
+    return Faces(z, x, y)
 
 
 @kernel(parallel=False)

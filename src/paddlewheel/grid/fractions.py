@@ -8,6 +8,7 @@ part {φ > 0} has a closed form.  B07 §2.2 and figure 3; R05 §2.
 
 import numpy as np
 
+from paddlewheel.grid.stencil import required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
@@ -48,7 +49,7 @@ def open_fractions(phi: np.ndarray, weights: str) -> Faces:
     """
     if weights not in WEIGHTS:
         raise ValueError(f"weights={weights!r}: expected one of {', '.join(WEIGHTS)}")
-    phi = np.require(phi, np.float32, "CAW")
+    phi = required(phi, np.float32)
     if phi.ndim != 3 or min(phi.shape) < 2:
         raise ValueError(f"phi of shape {phi.shape}: expected values at the nodes of a grid, (nx+1, ny+1, nz+1)")
     cells = tuple(n - 1 for n in phi.shape)
@@ -65,7 +66,7 @@ def refined_fractions(phi: np.ndarray, weights: str) -> Faces:
     """
     if weights not in WEIGHTS:
         raise ValueError(f"weights={weights!r}: expected one of {', '.join(WEIGHTS)}")
-    phi = np.require(phi, np.float32, "CAW")
+    phi = required(phi, np.float32)
     if phi.ndim != 3 or min(phi.shape) < 3 or not all(n % 2 for n in phi.shape):
         raise ValueError(f"phi of shape {phi.shape}: expected values half a cell apart, (2 nx + 1, 2 ny + 1, 2 nz + 1)")
     cells = tuple(n // 2 for n in phi.shape)

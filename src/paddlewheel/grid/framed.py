@@ -8,6 +8,7 @@ Places are in cells, in rows of x, y and z.
 
 import numpy as np
 
+from paddlewheel.grid.stencil import required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import AXES
 
@@ -30,7 +31,7 @@ def framed(field: np.ndarray, beyond, open_sides, out: np.ndarray | None = None)
     if out is None:
         out = np.empty([n + 2 for n in field.shape], np.bool_ if field.dtype == bool else np.float32)
     open = np.array([(f"-{axis}" in open_sides, f"+{axis}" in open_sides) for axis in AXES])
-    _frame(out, np.require(field, out.dtype, "CAW"), out.dtype.type(beyond), open)
+    _frame(out, required(field, out.dtype), out.dtype.type(beyond), open)
     return out
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from paddlewheel.grid.plane import fitted_plane, tangent_plane
-from paddlewheel.grid.stencil import with_rows, without_rows
+from paddlewheel.grid.stencil import required, with_rows, without_rows
 from paddlewheel.kernel import kernel, prange
 
 __all__ = ["STEEPEST", "extend", "extend_into_solids", "liquid_box"]
@@ -22,7 +22,7 @@ def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int
     the liquid and keeps its value, or is a solid cell beside such liquid, and
     counts as liquid.
     """
-    whole, solid = np.array(phi, np.float32, order="C"), np.require(solid, np.float32, "CAW")
+    whole, solid = np.array(phi, np.float32, order="C"), required(solid, np.float32)
     # Farther from liquid than the layers of a wall reach, it does not care how φ goes on.
     box = liquid_box(whole, margin=layers + 3)
     phi = np.ascontiguousarray(whole[box])
@@ -44,15 +44,11 @@ def liquid_box(phi: np.ndarray, margin: int = 0, aligned: int = 1) -> tuple[slic
 
     Of one cell if there is no liquid.
     """
-    extents = np.empty((phi.shape[0], 4), np.int64)
-    _extents(extents, np.require(phi, np.float32, "CAW"))
-    planes = np.flatnonzero(extents[:, 1] > 0)
-    if not len(planes):
+    lows, highs = _liquid_ends(required(phi, np.float32))
+    if highs[0] == 0:
         return (slice(0, 1),) * 3
-    lows = planes[0], *extents[planes][:, [0, 2]].min(axis=0)
-    highs = planes[-1] + 1, *extents[planes][:, [1, 3]].max(axis=0)
     return tuple(
-        slice(max(int(low) - margin, 0) // aligned * aligned, min(int(high) + margin, n))
+        slice(max(low - margin, 0) // aligned * aligned, min(high + margin, n))
         for low, high, n in zip(lows, highs, phi.shape, strict=True)
     )
 
@@ -166,18 +162,18 @@ def _fitted_value(phi, layer, solid, h, i, j, k):
 
 
 @kernel(parallel=False)
-def _extents(extents, phi):
-    """For each plane the range of j and of k in which there is liquid: first, last + 1; zeros if there is none."""
+def _liquid_ends(phi):
+    """The first cell with liquid along each axis, and the one after the last; zeros are the latter if there is none."""
+    (i0, j0, k0), (i1, j1, k1) = phi.shape, (0, 0, 0)
     for i in range(phi.shape[0]):
-        j0, j1, k0, k1 = phi.shape[1], 0, phi.shape[2], 0
         for j in range(phi.shape[1]):
             row = phi[i, j]
             lowest = np.float32(0)
             for k in range(len(row)):
                 lowest = min(lowest, row[k])
             if lowest < 0.0:
-                j0, j1 = min(j0, j), j + 1
+                i0, i1, j0, j1 = min(i0, i), i + 1, min(j0, j), max(j1, j + 1)
                 for k in range(len(row)):
                     if row[k] < 0.0:
                         k0, k1 = min(k0, k), max(k1, k + 1)
-        extents[i, 0], extents[i, 1], extents[i, 2], extents[i, 3] = j0, j1, k0, k1
+    return (i0, j0, k0), (i1, j1, k1)

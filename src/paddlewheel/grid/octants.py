@@ -9,6 +9,7 @@ exactly; volumes around any two places that overlap agree on what they share.
 import numpy as np
 
 from paddlewheel.grid.fractions import box_fraction
+from paddlewheel.grid.stencil import required
 from paddlewheel.kernel import kernel, prange
 
 __all__ = ["liquid_octants"]
@@ -20,8 +21,8 @@ def liquid_octants(phi: np.ndarray, solid: np.ndarray | None = None) -> np.ndarr
     With `solid`, a signed distance at nodes, the part outside of it, where that is positive. Beyond the last centres φ
     is constant.
     """
-    phi = np.require(phi, np.float32, "CAW")
-    solid = np.empty((0, 0, 0), np.float32) if solid is None else np.require(solid, np.float32, "CAW")
+    phi = required(phi, np.float32)
+    solid = np.empty((0, 0, 0), np.float32) if solid is None else required(solid, np.float32)
     if solid.size and solid.shape != tuple(n + 1 for n in phi.shape):
         raise ValueError(f"solid of shape {solid.shape}: expected values at the nodes of {phi.shape} cells")
     out = np.empty([2 * n for n in phi.shape], np.float32)

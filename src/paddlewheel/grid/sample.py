@@ -103,10 +103,22 @@ def _mix(a, b, t):
 def slabs_of(first: np.ndarray, shape) -> np.ndarray:
     """Bounds of slabs of planes i, each two planes or more and with about as many points as any other."""
     nx, ny, nz = shape
-    before = first[: -1 : 2 * ny * nz]  # points before every other plane
-    wanted = np.arange(1, SLABS) * (int(first[-1]) / SLABS)
-    inner = 2 * np.unique(np.searchsorted(before, wanted))
-    return np.array([0, *inner[(inner > 0) & (inner < nx)], nx])
+    return _slabs(first, nx, ny * nz)
+
+
+@kernel(parallel=False)
+def _slabs(first, planes, cells):
+    out = np.zeros(SLABS + 1, np.int64)
+    last, plane = 0, 0
+    for slab in range(1, SLABS):
+        wanted = slab * (first[-1] / SLABS)
+        while plane < planes and first[plane * cells] < wanted:
+            plane += 2
+        if out[last] < plane < planes:
+            last += 1
+            out[last] = plane
+    out[last + 1] = planes
+    return out[: last + 2].copy()
 
 
 @kernel

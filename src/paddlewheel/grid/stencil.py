@@ -5,7 +5,7 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
-__all__ = ["as_faces", "divergence", "faces_beside", "gradient", "mixed", "with_rows", "without_rows"]
+__all__ = ["as_faces", "divergence", "faces_beside", "gradient", "mixed", "required", "with_rows", "without_rows"]
 
 
 def as_faces(faces: Faces, dtype) -> Faces:
@@ -13,11 +13,12 @@ def as_faces(faces: Faces, dtype) -> Faces:
 
     Arrays that are so already are passed on, not copied.
     """
-    x, y, z = arrays = [_required(f, dtype) for f in faces]
+    x, y, z = faces
+    x, y, z = required(x, dtype), required(y, dtype), required(z, dtype)
     nx, ny, nz = x.shape[0] - 1, y.shape[1] - 1, z.shape[2] - 1
     if not (x.shape == (nx + 1, ny, nz) and y.shape == (nx, ny + 1, nz) and z.shape == (nx, ny, nz + 1)):
-        raise ValueError(f"faces of shapes {', '.join(str(f.shape) for f in arrays)} do not belong to one grid")
-    return Faces(*arrays)
+        raise ValueError(f"faces of shapes {x.shape}, {y.shape}, {z.shape} do not belong to one grid")
+    return Faces(x, y, z)
 
 
 def faces_beside(cells: np.ndarray) -> Faces:
@@ -64,8 +65,11 @@ def without_rows(field: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
     return np.ascontiguousarray(field.transpose(1, 2, 0)) if shape[2] == 2 else field
 
 
-def _required(array, dtype) -> np.ndarray:
-    """What np.require gives, which takes ten times as long to see that there is nothing to do."""
+def required(array, dtype) -> np.ndarray:
+    """A contiguous, writeable array of one type, which is what kernels are compiled for: the same one if it is so.
+
+    As np.require, which takes ten times as long to see that there is nothing to do.
+    """
     if isinstance(array, np.ndarray) and array.dtype == dtype and array.flags.carray:
         return array
     return np.require(array, dtype, "CAW")

@@ -76,7 +76,8 @@ class Window(NamedTuple):
         return out
 
     def _box(self, shape) -> tuple[slice, ...]:
-        return tuple(slice(f, f + n) for f, n in zip(self.grid.first, shape, strict=True))
+        (i, j, k), (nx, ny, nz) = self.grid.first, shape
+        return slice(i, i + nx), slice(j, j + ny), slice(k, k + nz)
 
 
 def window_around(domain: Grid, position: np.ndarray, margin: int, boundary: Boundary) -> Window:

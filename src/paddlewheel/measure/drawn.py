@@ -6,6 +6,8 @@ from paddlewheel.kernel import kernel
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Moved
 
+_AS_DRAWN = Pose()
+
 
 def frames_of(shapes, more: float) -> np.ndarray:
     """Of each shape the place and axes of its frame, and the corners of the box around it there, wider by `more` [m].
@@ -14,7 +16,7 @@ def frames_of(shapes, more: float) -> np.ndarray:
     """
     frames = np.empty((len(shapes), 6, 3))
     for frame, shape in zip(frames, shapes, strict=True):
-        pose, drawn = (shape.pose, shape.shape) if isinstance(shape, Moved) else (Pose(), shape)
+        pose, drawn = (shape.pose, shape.shape) if isinstance(shape, Moved) else (_AS_DRAWN, shape)
         low, high = drawn.bounds()
         frame[:] = pose.position, *pose.rotation.T, low - more, high + more
     return frames

@@ -48,7 +48,7 @@ class Solids:
         self._bodies = list(zip(shapes, masses, strict=True))
         self._one_way = [body.one_way for body in bodies]
         self._known_poses: dict[float, list[Pose]] = {}
-        self._known_places: list[tuple[Sequence[Body], list[Shape]]] = []
+        self._known_places: dict[tuple, list[Shape]] = {}
         self._last: tuple[float, Boundary] | None = None
         self._static = None if self.moving else self._closed(self._phi, self._open, grid.zeros_faces())
         if self._static is not None:
@@ -184,11 +184,12 @@ class Solids:
         return self._known_poses[time]
 
     def _placed(self, bodies) -> list[Shape]:
-        """The rigid bodies where they are. The last two are kept, as of poses."""
-        if not any(known is bodies for known, _ in self._known_places):
+        """The rigid bodies where they are. Those of the last two places are kept, as of poses."""
+        places = tuple((np.asarray(b.position).tobytes(), np.asarray(b.orientation).tobytes()) for b in bodies)
+        if places not in self._known_places:
             shapes = [placed(*drawn, body) for drawn, body in zip(self._bodies, bodies, strict=True)]
-            self._known_places = [*self._known_places[-1:], (bodies, shapes)]
-        return next(shapes for known, shapes in self._known_places if known is bodies)
+            self._known_places = dict([*list(self._known_places.items())[-1:], (places, shapes)])
+        return self._known_places[places]
 
     def _shapes(self, time, bodies) -> list[Shape]:
         """All solids where they are at a time."""

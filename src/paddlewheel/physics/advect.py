@@ -11,7 +11,7 @@ import numpy as np
 
 from paddlewheel.grid.centroid import Centroids, recentered
 from paddlewheel.grid.sample import node_value
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import AXES, SIDES, Boundary, Faces, Grid
 
@@ -79,7 +79,7 @@ def move(
     low, high = _limits(grid, open_sides)
     counts = np.zeros((-(-len(position) // _CHUNK), 2), np.int64)
     spread = next(n for n in range(int(0.618 * len(counts)), len(counts) + 2) if math.gcd(n, len(counts)) == 1)
-    phi = np.require(boundary.phi, np.float32, "CAW")
+    phi = required(boundary.phi, np.float32)
     near = np.empty(len(position), np.bool_) if near is None else near
     flat, still = _flat(velocity), np.zeros(0 if carried is None else len(position), np.bool_)
     if carried is not None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
@@ -36,9 +36,9 @@ def lifted(
     there is none, nothing. Without gravity nothing is up.  Fedkiw et al. 2001.
     """
     velocity = as_faces(velocity, np.float32)
-    density, temperature = np.require(density, np.float32, "CAW"), np.require(temperature, np.float32, "CAW")
+    density, temperature = required(density, np.float32), required(temperature, np.float32)
     shape = velocity.y.shape[0], velocity.z.shape[1], velocity.x.shape[2]
-    among = np.ones(shape, bool) if among is None else np.require(among, bool, "CAW")
+    among = np.ones(shape, bool) if among is None else required(among, bool)
     if not shape == density.shape == temperature.shape == among.shape:
         raise ValueError(
             f"density {density.shape}, temperature {temperature.shape}, among {among.shape}: expected {shape} cells"

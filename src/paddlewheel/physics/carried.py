@@ -41,7 +41,7 @@ from paddlewheel.grid.framed import (
     value_of_known,
 )
 from paddlewheel.grid.sample import node_value
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import SIDES, Boundary, Faces, Grid
 
@@ -164,7 +164,7 @@ def _checked(grid, flow, boundary, before, dt, open_sides, scheme, stages) -> tu
 
 
 def _samples(known, phi, open_sides) -> _Samples:
-    phi = np.require(phi, np.float32, "CAW")
+    phi = required(phi, np.float32)
     if known is None:
         return _Samples(*np.empty((2, 0, 0, 0), np.bool_), phi)
     whole = framed(known, False, open_sides)

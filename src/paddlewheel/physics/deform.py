@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces, Grid
 
@@ -111,7 +111,7 @@ def _at_face(s, b, axis, i, j, k):
 
 
 def _checked(grid, velocity, phi) -> tuple[Faces, np.ndarray]:
-    velocity, phi = as_faces(velocity, np.float32), np.require(phi, np.float32, "CAW")
+    velocity, phi = as_faces(velocity, np.float32), required(phi, np.float32)
     if velocity.x.shape != grid.face_shape(0) or phi.shape != grid.shape:
         raise ValueError(f"velocity.x {velocity.x.shape}, phi {phi.shape}: expected those of {grid.shape} cells")
     return velocity, phi

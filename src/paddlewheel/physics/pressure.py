@@ -37,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.grid.levelset import liquid_box
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.bounded import Bounded
 from paddlewheel.solve.linear import Prepared
@@ -141,9 +141,8 @@ def pressed(
     box = tuple(slice(0, n) for n in grid.shape)
     known = Faces(*(np.zeros(u.shape, np.bool_) for u in velocity))
     after = Faces(*(np.array(u, np.float32) for u in velocity))
-    _update(
-        after, known, velocity, boundary.open, pressure, _with_ghosts(phi, np.abs, box), box, dt / (density * grid.h)
-    )
+    ghosted, scale = _with_ghosts(phi, np.abs, box), dt / (density * grid.h)
+    _update(after, known, velocity, boundary.open, pressure, ghosted, box, scale, _is_plane(boundary))
     return Pressed(after, known, pressure, np.empty(0))
 
 
@@ -157,6 +156,7 @@ class _Problem:
         self.surface_pressure = surface_pressure if np.any(surface_pressure) else None
         self.box = liquid_box(phi, aligned=ALIGNED)
         self.ghosted = _with_ghosts(phi, np.abs, self.box)
+        self.plane = _is_plane(boundary)
         self.acting = None
 
     def set_up(self, boundary, solver, terms, separating, start) -> None:
@@ -208,7 +208,7 @@ class _Problem:
         known = Faces(*(np.zeros(u.shape, np.bool_) for u in self.pressed))
         projected = Faces(*(np.array(u, np.float32) for u in self.velocity))
         scale = self.dt / (self.density * grid.h)
-        _update(projected, known, self.pressed, self.open, p, self.ghosted, self.box, scale)
+        _update(projected, known, self.pressed, self.open, p, self.ghosted, self.box, scale, self.plane)
         pressure = np.zeros(grid.shape)
         pressure[self.box] = p
         if self.surface_pressure is not None:
@@ -216,7 +216,7 @@ class _Problem:
         seconds |= {"solve": info.seconds, "update": time.perf_counter() - began}
         info = info._replace(seconds=seconds.get("set-up", 0.0) + info.seconds)
         again = partial(self.again, pressure)
-        spread = partial(_spread, grid, self.open, self.box, self.ghosted, regions, self.prepared)
+        spread = partial(_spread, grid, self.open, self.box, self.ghosted, self.plane, regions, self.prepared)
         return Projection(
             projected, known, pressure, info, seconds, lost, spread, again, self.prepared.reply, *self._left()
         )
@@ -238,24 +238,25 @@ class _Problem:
         return pressure
 
     def _assembled(self, boundary) -> System:
-        return _assembled(self.box, self.pressed, self.ghosted, boundary, self.density * self.grid.h / self.dt)
+        scale = self.density * self.grid.h / self.dt
+        return _assembled(self.box, self.pressed, self.ghosted, boundary, scale, self.plane)
 
     def _right_hand_side(self, boundary) -> np.ndarray:
         """That of the system, if only it is wanted."""
-        rhs, origin = np.empty(self.unknown.shape), tuple(s.start for s in self.box)
-        scale = self.density * self.grid.h / self.dt
-        _sum_inflow(rhs, self.unknown, self.pressed, boundary.open, boundary.velocity, origin, scale)
+        rhs, scale = np.empty(self.unknown.shape), self.density * self.grid.h / self.dt
+        parts = rhs, self.unknown, self.pressed, boundary.open, boundary.velocity
+        _sum_inflow(*_in_rows(parts, self.box, self.plane), scale)
         return rhs
 
 
-def _spread(grid, open, box, ghosted, regions, prepared, excess: np.ndarray) -> tuple[Faces, SolveInfo]:
+def _spread(grid, open, box, ghosted, plane, regions, prepared, excess: np.ndarray) -> tuple[Faces, SolveInfo]:
     """See Projection. It must not keep the velocities alive that the problem has."""
     rhs = np.float32(grid.h**2) * excess[box]
     rhs = rhs if regions is None else regions._replace(free=np.eye(len(regions.cells))).centred(rhs)
     psi, info = prepared.solve(rhs, tolerance=SPREAD_TOLERANCE, name="density", coupled=False)
     shift = grid.zeros_faces()
     known = Faces(*(np.zeros(u.shape, np.bool_) for u in shift))
-    _update(shift, known, shift, open, psi, ghosted, box, 1 / grid.h)
+    _update(shift, known, shift, open, psi, ghosted, box, 1 / grid.h, plane)
     return shift, info
 
 
@@ -272,7 +273,8 @@ def assemble(
     """The system for p − s as it stands above; closed regions are not yet made consistent."""
     velocity, phi = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure)
     everywhere = tuple(slice(0, n) for n in grid.shape)
-    return _assembled(everywhere, velocity, _with_ghosts(phi, np.abs, everywhere), boundary, density * grid.h / dt)
+    ghosted, scale = _with_ghosts(phi, np.abs, everywhere), density * grid.h / dt
+    return _assembled(everywhere, velocity, ghosted, boundary, scale, _is_plane(boundary))
 
 
 def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start=None):
@@ -299,7 +301,7 @@ def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start
         slope = [np.diff(s[(*inner[:a], slice(None), *inner[a + 1 :])], axis=a) for a in range(3)]
         # In float64: a jump of s between two cells is cancelled by p in the end.
         velocity = Faces(*(u - scale * g for u, g in zip(velocity, slope, strict=True)))
-    return velocity, np.require(phi, np.float32, "CAW")
+    return velocity, required(phi, np.float32)
 
 
 def _with_ghosts(field: np.ndarray, mirrored, box) -> np.ndarray:
@@ -314,7 +316,7 @@ def _with_ghosts(field: np.ndarray, mirrored, box) -> np.ndarray:
         tuple(around)
     ]
     for axis in range(3):
-        view = np.moveaxis(padded, axis, 0)
+        view = padded.swapaxes(axis, 0)
         if box[axis].start == 0:
             view[0] = mirrored(view[1])
         if box[axis].stop == field.shape[axis]:
@@ -322,17 +324,40 @@ def _with_ghosts(field: np.ndarray, mirrored, box) -> np.ndarray:
     return padded
 
 
-def _assembled(box, velocity, ghosted, boundary, scale) -> System:
-    shape, origin = tuple(s.stop - s.start for s in box), tuple(s.start for s in box)
+def _assembled(box, velocity, ghosted, boundary, scale, plane) -> System:
+    shape = tuple(s.stop - s.start for s in box)
     coupling = Faces(*(np.zeros([n + (a == d) for d, n in enumerate(shape)], np.float32) for a in range(3)))
     extra, rhs, unknown = np.empty(shape), np.empty(shape), np.empty(shape, np.bool_)
-    _assemble(coupling, extra, rhs, unknown, velocity, ghosted, boundary.open, boundary.velocity, origin, scale)
+    parts = coupling, extra, rhs, unknown, velocity, ghosted, boundary.open, boundary.velocity
+    _assemble(*_in_rows(parts, box, plane), scale)
     return System(coupling, extra, rhs, unknown)
 
 
-def _update(out, known, velocity, open, p, ghosted, box, scale) -> None:
+def _update(out, known, velocity, open, p, ghosted, box, scale, plane) -> None:
     """out = velocity − scale × the differences of p, in place if they are one array, and known, where p is known."""
-    _subtract_gradients(out, known, velocity, open, p, ghosted, tuple(s.start for s in box), scale)
+    _subtract_gradients(*_in_rows((out, known, velocity, open, p, ghosted), box, plane), scale)
+
+
+def _is_plane(boundary) -> bool:
+    """Whether it is that of a plane, closed along z: then nothing is to be done on those faces."""
+    return boundary.phi.shape[2] == 2 and not boundary.open.z.any() and not boundary.velocity.z.any()
+
+
+def _in_rows(parts, box, plane) -> tuple:
+    """Fields and faces as kernels want them, the first cell of the box, and the first axis that counts.
+
+    In a plane, with rows of one cell along z, that takes the first place, so that kernels have rows to run along; it
+    does not count. Fields without ghosts and faces along x and y stay the same memory.
+    """
+    i, j, k = (s.start for s in box)
+    return (*map(_turned, parts), (k, i, j), 1) if plane else (*parts, (i, j, k), 0)
+
+
+def _turned(part):
+    if isinstance(part, Faces):
+        return Faces(part.z, part.x.reshape(1, *part.x.shape[:2]), part.y.reshape(1, *part.y.shape[:2]))
+    nx, ny, nz = part.shape
+    return part.reshape(1, nx, ny) if nz == 1 else np.ascontiguousarray(part.transpose(2, 0, 1))
 
 
 @kernel(parallel=False)
@@ -342,8 +367,8 @@ def _theta(inside, outside):
 
 
 @kernel
-def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity, origin, scale):
-    """The system in a box whose first cell is `origin`.
+def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity, origin, lowest_axis, scale):
+    """The system in a box whose first cell is `origin`, from the faces of the axes from `lowest_axis` on.
 
     phi has a layer of cells more: that of cell (i, j, k) of the box is at (i + 1, j + 1, k + 1).
     """
@@ -358,7 +383,7 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity
                 liquid |= inside[k + 1] < 0.0
             if not liquid:
                 continue
-            for a in range(3):
+            for a in range(lowest_axis, 3):
                 d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
                 below, above = phi[i + 1 - d0, j + 1 - d1], phi[i + 1 + d0, j + 1 + d1]
                 m, n = i0 + np.int64(i), j0 + j
@@ -385,13 +410,13 @@ def _assemble(coupling, extra, rhs, unknown, velocity, phi, open, solid_velocity
 
 
 @kernel(parallel=False)
-def _subtract_gradients(out, known, velocity, open, p, phi, origin, scale):
-    for axis in range(3):
+def _subtract_gradients(out, known, velocity, open, p, phi, origin, lowest_axis, scale):
+    for axis in range(lowest_axis, 3):
         _subtract_gradient(out[axis], known[axis], velocity[axis], open[axis], p, phi, axis, origin, scale)
 
 
 @kernel
-def _sum_inflow(rhs, unknown, velocity, open, solid_velocity, origin, scale):
+def _sum_inflow(rhs, unknown, velocity, open, solid_velocity, origin, lowest_axis, scale):
     """The right-hand side as _assemble has it."""
     nx, ny, nz = unknown.shape
     i0, j0, k0 = origin
@@ -401,7 +426,7 @@ def _sum_inflow(rhs, unknown, velocity, open, solid_velocity, origin, scale):
             b, wanted = rhs[i, j], unknown[i, j]
             for k in range(nz):
                 b[k] = 0.0
-            for a in range(3):
+            for a in range(lowest_axis, 3):
                 d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
                 m, n = i0 + i, j0 + j
                 w_below, w_above = open[a][m, n, k0:], open[a][m + d0, n + d1, k0 + d2 :]

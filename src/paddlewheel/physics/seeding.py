@@ -8,6 +8,7 @@ import numpy as np
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.grid.hat import hat_reach, widened
 from paddlewheel.grid.sample import node_value
+from paddlewheel.grid.stencil import required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces, Grid
 
@@ -101,7 +102,7 @@ def reseed(
         raise ValueError(f"first has {len(first) - 1} cells and {first[-1]} particles: expected those of the grid")
     if solid.shape != grid.node_shape:
         raise ValueError(f"solid of shape {solid.shape}: expected values at nodes, {grid.node_shape}")
-    solid = np.require(solid, np.float32, "CAW")
+    solid = required(solid, np.float32)
     most, went = max(round(CROWDED * per_cell), CROWD), np.zeros(len(position), np.bool_)
     any_went = _scatter(position, went, first, grid.first, solid, grid.h, most, number) > 0
     return went if any_went else None
@@ -124,7 +125,7 @@ def refill(
     missing = np.repeat(1 - counts[lacking] / wanted[lacking], per_cell)
     points = points[np.random.default_rng(number).random(len(points)) < missing]
     outside = np.empty(len(points), bool)
-    _mark_outside(outside, points, np.require(solid, np.float32, "CAW"), 1 / grid.h)
+    _mark_outside(outside, points, required(solid, np.float32), 1 / grid.h)
     return points[outside].astype(np.float32)
 
 
@@ -267,7 +268,7 @@ def volume_seen(solid: np.ndarray, *, reach: int = 1) -> np.ndarray:
     a slope leaves a fifth of a cell. With a `reach` of two cells the hat is twice as
     wide, and half as high along each axis.
     """
-    solid = np.require(solid, np.float32, "CAW")
+    solid = required(solid, np.float32)
     nx, ny, nz = (n - 1 for n in solid.shape)
     slabs = np.empty((2 * nx, ny, nz), np.float32)
     _seen_in_slabs(slabs, solid)
@@ -287,18 +288,24 @@ def _seen_in_slabs(slabs, solid):
     for slab in prange(slabs.shape[0]):
         half = np.int64(slab)
         open = np.zeros((2 * ny + 2, 2 * nz + 2), np.float32)  # with a margin of zeros for what is beyond the sides
-        clear = np.ones(ny + 2, np.bool_)  # rows without a solid, and what is beyond the sides
+        # rows without a solid, and rows with nothing else; what is beyond the sides counts as either
+        clear, shut = np.ones(ny + 2, np.bool_), np.ones(ny + 2, np.bool_)
         for j in range(ny):
-            clear[j + 1] = solid[half // 2 : half // 2 + 2, j : j + 2].min() > 0.0
-            if clear[j + 1]:
-                open[1 + 2 * j : 3 + 2 * j, 1:-1] = 1.0
-            else:
+            lowest, highest = _range_of_row(solid, half // 2, j)
+            clear[j + 1], shut[j + 1] = lowest > 0.0, highest <= 0.0
+            for k in range(0 if clear[j + 1] or shut[j + 1] else nz):
+                _open_eighths(open, solid, half // 2, j, k, half % 2)
+            for k in range(1, 2 * nz + 1 if clear[j + 1] else 0):
+                open[1 + 2 * j, k] = open[2 + 2 * j, k] = 1.0
+        for j in range(ny):
+            if shut[j] and shut[j + 1] and shut[j + 2]:
                 for k in range(nz):
-                    _open_eighths(open, solid, half // 2, j, k, half % 2)
-        for j in range(ny):
+                    slabs[half, j, k] = 0.0
+                continue
             if clear[j] and clear[j + 1] and clear[j + 2]:
                 row, lost = 1.0 - y[0] * ((j == 0) + (j == ny - 1)), z[0]
-                slabs[half, j] = row
+                for k in range(nz):
+                    slabs[half, j, k] = row
                 slabs[half, j, 0] -= row * lost
                 slabs[half, j, nz - 1] -= row * lost
                 continue
@@ -308,6 +315,17 @@ def _seen_in_slabs(slabs, solid):
                     for c in range(4):
                         total += y[b] * z[c] * open[2 * j + b, 2 * k + c]
                 slabs[half, j, k] = total
+
+
+@kernel(parallel=False)
+def _range_of_row(solid, i, j):
+    """The lowest and the highest value at the nodes of a row of cells."""
+    lowest = highest = solid[i, j, 0]
+    for m in range(i, i + 2):
+        for n in range(j, j + 2):
+            for k in range(solid.shape[2]):
+                lowest, highest = min(lowest, solid[m, n, k]), max(highest, solid[m, n, k])
+    return lowest, highest
 
 
 @kernel(parallel=False)
@@ -363,7 +381,7 @@ def density_error(
     off both, or chance alone would move the liquid. In air, and where less
     than _LEAST_SEEN is seen, the error is 0. After Kugelstadt et al. 2019.
     """
-    density, seen, phi = (np.require(f, np.float32, "CAW") for f in (density, seen, phi))
+    density, seen, phi = (required(f, np.float32) for f in (density, seen, phi))
     if phi.ndim != 3 or not density.shape == seen.shape == phi.shape:
         raise ValueError(f"density {density.shape}, seen {seen.shape}, phi {phi.shape}: expected values at centres")
     error = np.empty(phi.shape, np.float32)
@@ -413,7 +431,7 @@ def enclose_crowds(phi: np.ndarray, density: np.ndarray, seen: np.ndarray, h: fl
     alone; then nothing would keep it from shrinking to a point, so φ is at most
     DOUBT cells above what its ρ stands for. One particle in a cell has a hat of two.
     """
-    density, seen = (np.require(f, np.float32, "CAW") for f in (density, seen))
+    density, seen = (required(f, np.float32) for f in (density, seen))
     hat, doubt = np.float32(hat_reach(per_cell) * h), np.float32(DOUBT * h)
     _enclose(phi, density, seen, hat, doubt, np.float32(1 / per_cell))
 

@@ -12,6 +12,7 @@ import numpy as np
 from paddlewheel.grid.distance import CLOSED, UNKNOWN, grow, straighten_at_walls
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.grid.plane import tangent_plane
+from paddlewheel.grid.stencil import required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Grid
 
@@ -58,14 +59,14 @@ def surface_distance(
     straight. In cells whose centre is in a solid φ says little. In 2-D the
     particles' z does not matter.
     """
-    position, first = np.require(position, np.float32, "CAW"), np.require(first, np.int32, "CAW")
+    position, first = required(position, np.float32), required(first, np.int32)
     if position.shape[1:] != (3,) or first.shape != (np.prod(grid.shape) + 1,) or first[-1] != len(position):
         raise ValueError(f"position {position.shape}, first {first.shape}: expected (n, 3) and (cells + 1,)")
     if solid is None:
         solid = np.empty((0, 0, 0), np.float32)
     elif solid.shape != grid.node_shape:
         raise ValueError(f"solid of shape {solid.shape}: expected values at nodes, {grid.node_shape}")
-    solid = np.require(solid, np.float32, "CAW")
+    solid = required(solid, np.float32)
 
     h = np.float32(grid.h)
     phi, state = np.empty(grid.shape, np.float32), np.empty(grid.shape, np.uint8)
@@ -321,7 +322,7 @@ def liquid_volume(phi: np.ndarray, solid: np.ndarray, h: float) -> float:
     cut by both surfaces counts as the product of its two fractions. Exact for
     planes away from that, of second order for curved surfaces.
     """
-    phi, solid = np.require(phi, np.float32, "CAW"), np.require(solid, np.float32, "CAW")
+    phi, solid = required(phi, np.float32), required(solid, np.float32)
     if phi.ndim != 3 or solid.shape != tuple(n + 1 for n in phi.shape):
         raise ValueError(f"phi of shape {phi.shape}, solid {solid.shape}: expected values at centres and at nodes")
     planes = np.empty(solid.shape[0])

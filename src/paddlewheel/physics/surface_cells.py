@@ -9,7 +9,7 @@ else it is full. Which of its six faces are free is one of 64 configurations, an
 
 import numpy as np
 
-from paddlewheel.grid.stencil import as_faces, faces_beside
+from paddlewheel.grid.stencil import as_faces, faces_beside, required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
@@ -23,7 +23,7 @@ def free_faces(wet: np.ndarray, open: Faces) -> np.ndarray:
     is air.
     """
     out = np.empty(wet.shape, np.uint8)
-    _free_faces(out, np.require(wet, np.bool_, "CAW"), as_faces(open, np.float32))
+    _free_faces(out, required(wet, np.bool_), as_faces(open, np.float32))
     return out
 
 

@@ -23,6 +23,7 @@ from paddlewheel.grid.contour import contour
 from paddlewheel.grid.curve import curve_count, evened_curves
 from paddlewheel.grid.distance import UNKNOWN, grow
 from paddlewheel.grid.sample import node_value
+from paddlewheel.grid.stencil import required
 from paddlewheel.grid.triangles import evened_triangles, surface_count
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Grid
@@ -183,7 +184,7 @@ def _on_walls(grid, points, solid) -> tuple[np.ndarray, np.ndarray]:
 def _at(cells, solid) -> np.ndarray:
     """The solids' distance [m] at places [cells], (n, 3)."""
     out = np.empty(len(cells), np.float32)
-    _sample(out, np.ascontiguousarray(cells, np.float32), np.require(solid, np.float32, "CAW"))
+    _sample(out, np.ascontiguousarray(cells, np.float32), required(solid, np.float32))
     return out
 
 

@@ -15,7 +15,7 @@ from paddlewheel.grid.sample import (
     slabs_of,
     take_from_faces,
 )
-from paddlewheel.grid.stencil import as_faces, mixed
+from paddlewheel.grid.stencil import as_faces, mixed, required
 from paddlewheel.kernel import kernel, prange, share
 from paddlewheel.types import Faces, Grid, Particles
 
@@ -210,7 +210,7 @@ def density(grid: Grid, position: np.ndarray, first: np.ndarray, *, reach: int =
     domain's sides the part of a particle's hat beyond them is lost. Position [m] and first as
     `sorted_by_cell` gave them.
     """
-    position = np.require(position, np.float32, "CAW")
+    position = required(position, np.float32)
     first = _checked_first(grid, position, first)
     out = np.zeros(grid.shape, np.float32)
     slabs = slabs_of(first, grid.shape)
@@ -312,8 +312,8 @@ def _interpolate(velocity, affine, position, faces, lowest, kept, per_cell):
 def _checked(particles: Particles) -> Particles:
     """The arrays as kernels are compiled for."""
     *arrays, ids = particles
-    arrays = (np.require(array, np.float32, "CAW") for array in arrays)
-    particles = Particles(*arrays, np.require(ids, np.int32, "CAW"))
+    arrays = (required(array, np.float32) for array in arrays)
+    particles = Particles(*arrays, required(ids, np.int32))
     n = len(particles.position)
     allowed = [(n, 3)], [(n, 3)], [(0, 3, 3), (n, 3, 3)], [(0, 2), (n, 2)], [(0,), (n,)]
     if any(array.shape not in shapes for array, shapes in zip(particles, allowed, strict=True)):
@@ -323,7 +323,7 @@ def _checked(particles: Particles) -> Particles:
 
 
 def _checked_first(grid, position, first) -> np.ndarray:
-    first = np.require(first, np.int32, "CAW")
+    first = required(first, np.int32)
     cells = int(np.prod(grid.shape))
     if first.shape != (cells + 1,) or first[-1] != len(position):
         raise ValueError(

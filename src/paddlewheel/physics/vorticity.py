@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paddlewheel.grid.stencil import as_faces
+from paddlewheel.grid.stencil import as_faces, required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
@@ -33,7 +33,7 @@ def confinement(velocity: Faces, h: float, strength: float, among: np.ndarray | 
     either: a wall looks as if |ω| went on as it is.  Fedkiw et al. 2001, after Steinhoff.
     """
     omega = vorticity(velocity, h)
-    among = np.ones(omega.shape[1:], bool) if among is None else np.require(among, bool, "CAW")
+    among = np.ones(omega.shape[1:], bool) if among is None else required(among, bool)
     if among.shape != omega.shape[1:]:
         raise ValueError(f"among has shape {among.shape}: expected {omega.shape[1:]}")
     size, force = np.empty(among.shape, np.float32), np.empty_like(omega)

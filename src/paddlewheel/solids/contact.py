@@ -362,18 +362,46 @@ def _speeds(velocity, contacts) -> np.ndarray:
 
 def _relative(velocity, contacts) -> np.ndarray:
     """u [m/s] at contacts, (m, 3): the velocity of the first body against the second, or an obstacle's surface."""
-    V, U = velocity[contacts.first], np.where((contacts.second >= 0)[:, None], velocity[contacts.second], 0)
-    u = V[:, :3] - U[:, :3] + cross(V[:, 3:], contacts.arms[0]) - cross(U[:, 3:], contacts.arms[1])
-    return u - contacts.carried
+    out = np.empty(contacts.normal.shape)
+    _subtract_velocities(out, velocity, contacts.first, contacts.second, contacts.arms, contacts.carried)
+    return out
 
 
 def _totals(pushes, contacts, n) -> np.ndarray:
     """What impulses (m, 3) at contacts come to on each of n bodies, about its centre of mass, (n, 6)."""
     out = np.zeros((n, 6))
-    for sign, who, arm in ((1, contacts.first, contacts.arms[0]), (-1, contacts.second, contacts.arms[1])):
-        real = who >= 0
-        np.add.at(out, who[real], sign * np.hstack([pushes, cross(arm, pushes)])[real])
+    _add_impulses(out, pushes, contacts.first, contacts.second, contacts.arms)
     return out
+
+
+@kernel(parallel=False)
+def _subtract_velocities(out, velocity, first, second, arms, carried):
+    """u = v₁ + ω₁ × r₁ − v₂ − ω₂ × r₂, without the second where there is none, and less what is carried."""
+    for i in range(len(out)):
+        V = velocity[first[i]]
+        for a in range(3):
+            b, c = (a + 1) % 3, (a + 2) % 3
+            turning = V[3 + b] * arms[0, i, c] - V[3 + c] * arms[0, i, b]
+            if second[i] >= 0:
+                U = velocity[second[i]]
+                turning_there = U[3 + b] * arms[1, i, c] - U[3 + c] * arms[1, i, b]
+                out[i, a] = V[a] - U[a] + turning - turning_there - carried[i, a]
+            else:
+                out[i, a] = V[a] + turning - carried[i, a]
+
+
+@kernel(parallel=False)
+def _add_impulses(out, pushes, first, second, arms):
+    """Forces and torques of impulses on the first bodies, and of the opposite ones on the second."""
+    for end in range(2):
+        sign = 1.0 - 2.0 * end
+        for i in range(len(pushes)):
+            body = second[i] if end else first[i]
+            if body >= 0:
+                for a in range(3):
+                    b, c = (a + 1) % 3, (a + 2) % 3
+                    out[body, a] += sign * pushes[i, a]
+                    out[body, 3 + a] += sign * (arms[end, i, b] * pushes[i, c] - arms[end, i, c] * pushes[i, b])
 
 
 @kernel(parallel=False)

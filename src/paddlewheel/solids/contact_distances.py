@@ -32,31 +32,32 @@ class Distances:
         self._planar, self._tables = planar, tables
         self.costly = np.array([shape.costly for shape in self._shapes])[self._kind]
         self._is_bound = np.array([planar or not _is_exact(shape) for shape in self._shapes])[self._kind]
+        axes = np.eye(3)[: 2 if planar else 3]
+        self._steps = np.concatenate([axes, -axes, np.zeros((1, 3))])  # of differences, and the point itself
 
     def at(self, thing, points, rough: bool = False) -> np.ndarray:
         """Distance [m] to thing number `thing` (n,) of points (n, 3) in its frame.
 
         A `rough` one is interpolated, where the exact one is costly.
         """
-        out = np.empty(len(points))
         kind = self._kind[thing]
-        for number in np.bincount(kind).nonzero()[0]:
-            shape = self._table(number) if rough else self._shapes[number]
+        numbers = np.bincount(kind).nonzero()[0]
+        shapes = [self._table(number) if rough else self._shapes[number] for number in numbers]
+        if len(shapes) == 1:
+            return shapes[0].distance(points)
+        out = np.empty(len(points))
+        for number, shape in zip(numbers, shapes, strict=True):
             piece = kind == number
             out[piece] = shape.distance(points[piece])
         return out
 
     def slopes(self, thing, points, spacing, rough: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Distance (n,) and its gradient (n, 3) by differences over a small part of the spacings (n,)."""
-        dims = 2 if self._planar else 3
-        step = np.zeros((2 * dims + 1, 3))
-        for a in range(dims):
-            step[2 * a, a], step[2 * a + 1, a] = 1, -1
-        reach = _SLOPE * spacing
-        near = points[:, None] + reach[:, None, None] * step
-        phi = self.at(np.repeat(thing, len(step)), near.reshape(-1, 3), rough).reshape(-1, len(step))
+        dims, steps, reach = 2 if self._planar else 3, self._steps, _SLOPE * spacing
+        near = points[:, None] + reach[:, None, None] * steps
+        phi = self.at(np.repeat(thing, len(steps)), near.reshape(-1, 3), rough).reshape(-1, len(steps))
         slope = np.zeros(points.shape)
-        slope[:, :dims] = (phi[:, 0 : 2 * dims : 2] - phi[:, 1 : 2 * dims : 2]) / (2 * reach[:, None])
+        slope[:, :dims] = (phi[:, :dims] - phi[:, dims:-1]) / (2 * reach[:, None])
         return phi[:, -1], slope
 
     def nearest(self, thing, points, spacing, rough: bool = False) -> np.ndarray:
@@ -69,6 +70,8 @@ class Distances:
             steep = np.where(np.abs(size - 1) < 1e-6, 1, size)
             there[unsure] -= (phi / steep / size)[:, None] * slope
             unsure = unsure[self._is_bound[thing[unsure]]]  # there the distance is only a bound, so go on
+            if not len(unsure):
+                break
         return there
 
     def _table(self, number) -> Shape:

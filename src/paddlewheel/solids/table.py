@@ -145,13 +145,23 @@ def _interpolate(out, values, low, step, points):
             for a in range(3):
                 beyond += _place(first, weights, a, values.shape[a], low[a], step[a], points[n, a])
             total = 0.0
-            for p in range(min(4, values.shape[0])):
-                for q in range(min(4, values.shape[1])):
-                    row = 0.0
-                    for r in range(min(4, values.shape[2])):
-                        row += weights[2, r] * values[first[0] + p, first[1] + q, first[2] + r]
+            i, j, k = np.uint64(first[0]), np.uint64(first[1]), np.uint64(first[2])
+            for p in range(4):
+                for q in range(4):
+                    row = _along_row(values, weights, i + np.uint64(p), j + np.uint64(q), k)
                     total += weights[0, p] * weights[1, q] * row
             out[n] = total + np.sqrt(beyond)
+
+
+@kernel(parallel=False, inline=True)
+def _along_row(values, weights, i, j, k):
+    """Interpolated along z from four points; in a plane there is one."""
+    row = weights[2, 0] * values[i, j, k]
+    if values.shape[2] > 1:
+        row += weights[2, 1] * values[i, j, k + np.uint64(1)]
+        row += weights[2, 2] * values[i, j, k + np.uint64(2)]
+        row += weights[2, 3] * values[i, j, k + np.uint64(3)]
+    return row
 
 
 @kernel(parallel=False)

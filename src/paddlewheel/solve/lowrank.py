@@ -92,11 +92,11 @@ class LowRank:
     def added_to(self, apply: Apply) -> Apply:
         """`apply(q, x)` of A + RᵀR from that of A."""
 
+        rows = self._rows
+        y = np.empty((len(rows.start) - 1, rows.value.shape[1]))
+
         def both(q, x):
-            y = times(self._rows, x)
-            total = apply(q, x)
-            add_transposed(q, self._rows, y)
-            return total + float((y * y).sum())
+            return apply(q, x) + _add_product(q.reshape(-1), y, *rows, x.reshape(-1))
 
         return both
 
@@ -110,18 +110,20 @@ class LowRank:
         if found is None or found.max() > STRONG:
             kept, found = None, self._seen_through(live, self._columns(precondition, live)) if seen is None else seen()
         self.reply = np.linalg.inv(np.eye(self._rows.count) + found)
-        rest = self._layout.zeros(np.float32)
+        rows, reply, rest = self._rows, self.reply, self._layout.zeros(np.float32)
+        y = np.empty((len(rows.start) - 1, rows.value.shape[1]))
 
-        def woodbury(z, r):
+        def twice(z, r):
             precondition(z, r)
-            y = _product(self.reply, times(self._rows, z))
-            if kept is None:
-                np.copyto(rest, r)
-                add_transposed(rest, self._rows, -y)
-                precondition(z, rest)
-            else:
-                _subtract(z, kept, y[live])
+            np.copyto(rest, r)
+            _subtract_reply(rest.reshape(-1), y, *rows, reply, z.reshape(-1))
+            precondition(z, rest)
 
+        def once(z, r):
+            precondition(z, r)
+            _subtract_columns(z, y, *rows, reply, kept, live)
+
+        woodbury = twice if kept is None else once
         return woodbury if self._label is None else self._deflated(woodbury)
 
     def _live(self) -> np.ndarray:
@@ -185,12 +187,42 @@ def _add_transposed(out, start, cell, value, y):
 
 
 @kernel(parallel=False)
-def _subtract(out, columns, y):
-    """out −= Σ columns y."""
-    for p in range(len(y)):
-        for colour in range(out.shape[0]):
-            for n in range(out.shape[1]):
-                out[colour, n] -= y[p] * columns[p, colour, n]
+def _add_product(q, y, start, cell, value, x):
+    """q += Rᵀ y  with  y = R x, and y · y."""
+    y[:] = 0.0
+    _times(y, start, cell, value, x)
+    _add_transposed(q, start, cell, value, y)
+    return (y * y).sum()
+
+
+@kernel(parallel=False)
+def _subtract_reply(out, y, start, cell, value, reply, z):
+    """out −= Rᵀ (reply R z)."""
+    y[:] = 0.0
+    _times(y, start, cell, value, z)
+    _add_transposed(out, start, cell, value, -_replied(reply, y.reshape(-1)).reshape(y.shape))
+
+
+@kernel(parallel=False)
+def _subtract_columns(z, y, start, cell, value, reply, columns, live):
+    """z −= Σ columns (reply R z), over the rows that are live."""
+    y[:] = 0.0
+    _times(y, start, cell, value, z.reshape(-1))
+    replied = _replied(reply, y.reshape(-1))
+    for p in range(len(live)):
+        for colour in range(z.shape[0]):
+            for n in range(z.shape[1]):
+                z[colour, n] -= replied[live[p]] * columns[p, colour, n]
+
+
+@kernel(parallel=False)
+def _replied(reply, y):
+    """The product of a small matrix and a vector."""
+    out = np.zeros(len(y))
+    for i in range(len(y)):
+        for j in range(len(y)):
+            out[i] += reply[i, j] * y[j]
+    return out
 
 
 @kernel(parallel=False)

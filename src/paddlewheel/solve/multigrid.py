@@ -81,20 +81,18 @@ def _hierarchy(graph) -> Coarse:
         graphs.append(graph)
     parents.append(np.full(len(graph.extra), -1, np.int32))
 
-    sizes = np.array([len(g.extra) for g in graphs])
-    firsts = np.cumsum(sizes) - sizes
-    levels = np.array([(f, f + g.reds, f + n) for f, g, n in zip(firsts, graphs, sizes, strict=True)])
-    start = _chained([np.maximum(np.diff(g.start), UNROLLED) for g in graphs])
-    neighbour, coupling = np.empty(start[-1], np.int32), np.empty(start[-1], np.float32)
-    n = int(sizes.sum())
-    inverse, same_cell = np.empty(n, np.float32), np.empty(n, np.bool_)
-    for graph, first in zip(graphs, firsts, strict=True):
-        _append(neighbour, coupling, inverse, same_cell, start, first, *graph[:5])
-    next_first = np.append(firsts[1:], 0)
-    parent = np.concatenate([np.where(p >= 0, p + f, -1) for p, f in zip(parents, next_first, strict=True)])
-    below = np.append(0, firsts[:-1])
-    nodes = np.concatenate([m[1] + np.int32(f) for m, f in zip(members, below, strict=True)])
-    dense = np.nonzero(np.diff(graphs[-1].start))[0]
+    n, edges = sum(len(g.extra) for g in graphs), sum(_padded(g.start) for g in graphs)
+    levels, start = np.empty((len(graphs), 3), np.int64), np.zeros(n + 1, np.int64)
+    neighbour, coupling = np.empty(edges, np.int32), np.empty(edges, np.float32)
+    inverse, same_cell, parent = np.empty(n, np.float32), np.empty(n, np.bool_), np.empty(n, np.int32)
+    members_start, nodes = np.zeros(n + 1, np.int64), np.empty(sum(len(own) for _, own in members), np.int32)
+    first = end = 0
+    for level, (graph, above, made_of) in enumerate(zip(graphs, parents, members, strict=True)):
+        below, first, end = first, end, end + len(graph.extra)
+        levels[level] = first, first + graph.reds, end
+        _append(start, neighbour, coupling, inverse, same_cell, first, *graph[:5])
+        _append_kin(parent, members_start, nodes, below, first, end, above, *made_of)
+    dense = np.flatnonzero(np.diff(graph.start))
     return Coarse(
         levels,
         start,
@@ -102,19 +100,14 @@ def _hierarchy(graph) -> Coarse:
         coupling,
         inverse,
         same_cell,
-        parent.astype(np.int32),
-        _chained([np.diff(m[0]) for m in members]),
+        parent,
+        members_start,
         nodes,
         np.zeros(n, np.float32),
         np.zeros(n, np.float32),
-        dense + firsts[-1],
-        _dense_inverse(dense, graphs[-1].extra, graphs[-1].start, graphs[-1].neighbour, graphs[-1].coupling),
+        dense + first,
+        _dense_inverse(dense, graph.extra, graph.start, graph.neighbour, graph.coupling),
     )
-
-
-def _chained(counts) -> np.ndarray:
-    """Where each of many lists starts, if they are laid end to end."""
-    return np.concatenate([[0], np.cumsum(np.concatenate(counts))])
 
 
 @kernel(parallel=False)
@@ -159,10 +152,20 @@ def _dense_inverse(nodes, extra, start, neighbour, coupling):
 
 
 @kernel(parallel=False)
-def _append(neighbour, coupling, inverse, same_cell, start, first, cell, edges, to, weight, extra):
+def _padded(start):
+    """Number of edges, if every node is given UNROLLED or more."""
+    total = 0
+    for n in range(len(start) - 1):
+        total += max(start[n + 1] - start[n], UNROLLED)
+    return total
+
+
+@kernel(parallel=False)
+def _append(start, neighbour, coupling, inverse, same_cell, first, cell, edges, to, weight, extra):
     """Add the nodes of one level, from node `first` on."""
     for n in range(extra.shape[0]):
         diagonal, at = np.float64(extra[n]), start[first + n]
+        start[first + n + 1] = at + max(edges[n + 1] - edges[n], UNROLLED)
         for e in range(edges[n], edges[n + 1]):
             diagonal += weight[e]
             neighbour[at], coupling[at] = first + to[e], weight[e]
@@ -172,6 +175,18 @@ def _append(neighbour, coupling, inverse, same_cell, start, first, cell, edges, 
         inverse[first + n] = 1.0 / diagonal if diagonal > 0.0 else 0.0
         same = n > 0 and cell[n, 0] == cell[n - 1, 0] and cell[n, 1] == cell[n - 1, 1] and cell[n, 2] == cell[n - 1, 2]
         same_cell[first + n] = same
+
+
+@kernel(parallel=False)
+def _append_kin(parent, members_start, members, below, first, end, own_parent, own_start, own_members):
+    """Add the parents and members of the nodes of one level, from `first` to `end`; the level before is at `below`."""
+    for n in range(end - first):
+        parent[first + n] = own_parent[n] + end if own_parent[n] >= 0 else -1
+        at = members_start[first + n]
+        for m in range(own_start[n], own_start[n + 1]):
+            members[at] = own_members[m] + below
+            at += 1
+        members_start[first + n + 1] = at
 
 
 @kernel(parallel=False, inline=True)
