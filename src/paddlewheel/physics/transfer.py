@@ -177,10 +177,16 @@ def to_faces(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[Faces
     """
     position, velocity, affine, *_ = _checked(particles)
     first = _checked_first(grid, position, first)
-    total, weight = grid.zeros_faces(), grid.zeros_faces()
-    slabs = slabs_of(first, grid.shape)
+    turn = _turn(grid)
+    shape, lowest = (tuple(numbers[a] for a in turn) for numbers in (grid.shape, grid.first))
+    if grid.is_2d:
+        position, velocity = (np.ascontiguousarray(vectors[:, turn]) for vectors in (position, velocity))
+        affine = np.ascontiguousarray(affine[:, turn][:, :, turn])
+    total, weight = (tuple(np.zeros([grid.face_shape(a)[b] for b in turn], np.float32) for a in turn) for _ in range(2))
+    slabs = slabs_of(first, shape)
     for colour in range(2):
-        add_to_faces(total, weight, position, velocity, affine, first, grid.first, slabs, colour, grid.h)
+        add_to_faces(total, weight, position, velocity, affine, first, lowest, shape, slabs, colour, grid.h)
+    total, weight = (Faces(*(np.ascontiguousarray(sums[a].transpose(turn)) for a in turn)) for sums in (total, weight))
     for axis in range(3):
         _divide(total[axis].reshape(-1), weight[axis].reshape(-1))
     return total, weight
@@ -205,11 +211,19 @@ def density(grid: Grid, position: np.ndarray, first: np.ndarray) -> np.ndarray:
     """
     position = np.require(position, np.float32, "CAW")
     first = _checked_first(grid, position, first)
-    out = np.zeros(grid.shape, np.float32)
-    slabs = slabs_of(first, grid.shape)
+    turn = _turn(grid)
+    shape, lowest = (tuple(numbers[a] for a in turn) for numbers in (grid.shape, grid.first))
+    if grid.is_2d:
+        position = np.ascontiguousarray(position[:, turn])
+    out, slabs = np.zeros(shape, np.float32), slabs_of(first, shape)
     for colour in range(2):
-        add_to_cells(out, position, first, grid.first, slabs, colour, grid.h)
-    return out
+        add_to_cells(out, position, first, lowest, slabs, colour, grid.h)
+    return out.reshape(grid.shape)
+
+
+def _turn(grid) -> list[int]:
+    """The order of axes in which rows of cells are longer than one: in 2-D y and z change places, and no cell does."""
+    return [0, 2, 1] if grid.is_2d else [0, 1, 2]
 
 
 def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
