@@ -24,24 +24,12 @@ GROUP = 64  # cells, whose points are brought together by component
 _TAKEN = 6 * ABREAST  # where samples begin, after place and velocity of those abreast
 SLABS = 32  # of about equal numbers of points; those of one colour are two planes apart or more and never meet
 
-# Rows of the buffer, with a number for each lane and then zeros: where in its cell a point is, what it carries (the gradient by component and
-# direction), whether there is a point at all, how many there are, where the cell is, in which part of it the hats at
-# centres change, and the sums: weight and weighted velocity of 3 × 18 faces, or weights of 27 cells.
-_X, _Y, _Z, _U, _V, _W, _GRADIENT, _THERE, _COUNT, _CELL, _LOW, _HIGH, _SUMS = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    15,
-    16,
-    17,
-    20,
-    23,
-    26,
-)
+# Rows of the buffer, with a number for each lane and then zeros: where in its cell a point is, what it carries (the
+# gradient by component and direction), whether there is a point at all, how many there are, where the cell is, in which
+# part of it the hats at centres change, and the sums: weight and weighted velocity of 3 × 18 faces, or weights of 27
+# cells.
+_X, _Y, _Z, _U, _V, _W, _GRADIENT, _THERE, _COUNT = 0, 1, 2, 3, 4, 5, 6, 15, 16
+_CELL, _LOW, _HIGH, _SUMS = 17, 20, 23, 26
 _FACE_ROWS, _CELL_ROWS = _SUMS + 108, _SUMS + 27
 _ROW = LANES + 8  # numbers
 
@@ -475,7 +463,7 @@ def _add_faces(total, weight, work, axis, index, count):
 
 @kernel(parallel=False)
 def _add_three(to, work, row, step, k, count):
-    """Add three rows of the buffer, of the samples before, at and after `count` cells from k on, to a row of samples."""
+    """Add three rows of the buffer, of the samples before, at and after `count` cells from k on, to a row of them."""
     low, high = max(k - 1, 0), min(k + count + 1, len(to))
     one, two, three = row * _ROW - k + 1, (row + step) * _ROW - k, (row + 2 * step) * _ROW - k - 1
     for m in range(low, high):
