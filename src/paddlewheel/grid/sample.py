@@ -7,7 +7,7 @@ To add up points on the grid they come sorted by cell. LANES cells in a row
 are worked on at once: in turn the first point of each of them, the second,
 and so on, so that one instruction serves many cells. What a cell's points
 leave on the samples around it is summed in a buffer and added to the grid
-once for all of them.
+once for all of them, a row of samples at a time.
 
 To take from the grid, sorted points are worked on ABREAST at a time, with the
 samples around their cell. The last of them may be of the next cells, which
@@ -18,17 +18,20 @@ import numpy as np
 
 from paddlewheel.kernel import kernel, prange
 
-LANES = 32
+LANES = 32  # at most
 ABREAST = 8  # points of a cell, about as many as there are
 GROUP = 64  # cells, whose points are brought together by component
 _TAKEN = 6 * ABREAST  # where samples begin, after place and velocity of those abreast
 SLABS = 32  # of about equal numbers of points; those of one colour are two planes apart or more and never meet
 
-# Rows of LANES numbers in the buffer: where in its cell a point is, what it carries (the gradient by component and
-# direction), whether there is a point at all, where the cell is, in which part of it the hats at centres change, and
-# the sums: weight and weighted velocity of 3 × 18 faces, or weights of 27 cells.
-_X, _Y, _Z, _U, _V, _W, _GRADIENT, _THERE, _CELL, _LOW, _HIGH, _SUMS = 0, 1, 2, 3, 4, 5, 6, 15, 16, 19, 22, 25
+# Rows of the buffer, with a number for each lane and then zeros: where in its cell a point is, what it carries (the
+# gradient by component and direction), whether there is a point at all, how many there are, where the cell is, in which
+# part of it the hats at centres change, and the sums: weight and weighted velocity of 3 × 18 faces, or weights of 27
+# cells.
+_X, _Y, _Z, _U, _V, _W, _GRADIENT, _THERE, _COUNT = 0, 1, 2, 3, 4, 5, 6, 15, 16
+_CELL, _LOW, _HIGH, _SUMS = 17, 20, 23, 26
 _FACE_ROWS, _CELL_ROWS = _SUMS + 108, _SUMS + 27
+_ROW = LANES + 8  # numbers
 
 _ZERO, _HALF, _ONE = np.float32(0), np.float32(0.5), np.float32(1)
 
@@ -122,50 +125,61 @@ def _slabs(first, planes, cells):
 
 
 @kernel
-def add_to_faces(total, weight, position, velocity, gradient, first, lowest, slabs, colour, h):
+def add_to_faces(total, weight, position, velocity, gradient, first, lowest, shape, slabs, colour, h):
     """Add points to faces, in every second slab: Σ w (v_a + g_a·(x_f − x_p)) to total and Σ w to weight.
 
     g is empty, or the gradient of the velocity [1/s]. first gives each cell's range of points, lowest is the first
     cell of the grid.
     """
-    nx, ny, nz = total[2].shape[0], total[2].shape[1], total[0].shape[2]
+    rows, length = shape[1], shape[2]
+    lanes = _lanes(length)
     for n in prange((len(slabs) - colour) // 2):
-        work = np.zeros(_FACE_ROWS * LANES, np.float32)
+        work, who = np.zeros(_FACE_ROWS * _ROW, np.float32), np.empty(LANES, np.int64)
         slab = np.int64(2 * n + colour)
-        for i in range(slabs[slab], slabs[slab + 1]):
-            for cell in range(i * ny * nz, (i + 1) * ny * nz, LANES):
-                lanes = min(LANES, (i + 1) * ny * nz - cell)
-                if first[cell] < first[cell + lanes]:
-                    _locate(work, cell, lanes, nx, ny, nz, lowest)
-                    for nth in range(_most(first, cell, lanes)):
-                        _place(work, position, first, cell, lanes, nth, h)
-                        _carry(work, velocity, gradient, first, cell, lanes, nth, h)
-                        _sum_on_faces(work)
+        for row in range(slabs[slab] * rows, slabs[slab + 1] * rows):
+            for begin in range(0, length, lanes):
+                cell, count = row * length + begin, min(lanes, length - begin)
+                if first[cell] < first[cell + count]:
+                    width, at = _locate(work, who, first, cell, count, shape, lowest)
+                    for nth in range(_most(first, cell, count)):
+                        _place(work, who, width, position, nth, h)
+                        _carry(work, who, width, velocity, gradient, nth, h)
+                        _sum_on_faces(work, width)
                     for axis in range(3):
-                        _add_faces(total[axis], weight[axis], work, axis, cell, lanes, ny, nz)
-                    for at in range(_SUMS * LANES, _FACE_ROWS * LANES):
-                        work[at] = _ZERO
+                        _add_faces(total[axis], weight[axis], work, axis, at, count)
+                    for m in range(_SUMS * _ROW, _FACE_ROWS * _ROW):
+                        work[m] = _ZERO
 
 
 @kernel
 def add_to_cells(total, position, first, lowest, slabs, colour, h):
     """Add points to cell centres, in every second slab: Σ w, without the share that falls outside the grid."""
-    nx, ny, nz = total.shape
-    flat = total.reshape(-1)
+    shape = total.shape
+    rows, length = shape[1], shape[2]
+    lanes = _lanes(length)
     for n in prange((len(slabs) - colour) // 2):
-        work = np.zeros(_CELL_ROWS * LANES, np.float32)
+        work, who = np.zeros(_CELL_ROWS * _ROW, np.float32), np.empty(LANES, np.int64)
         slab = np.int64(2 * n + colour)
-        for i in range(slabs[slab], slabs[slab + 1]):
-            for cell in range(i * ny * nz, (i + 1) * ny * nz, LANES):
-                lanes = min(LANES, (i + 1) * ny * nz - cell)
-                if first[cell] < first[cell + lanes]:
-                    _locate(work, cell, lanes, nx, ny, nz, lowest)
-                    for nth in range(_most(first, cell, lanes)):
-                        _place(work, position, first, cell, lanes, nth, h)
-                        _sum_on_cells(work)
-                    _add_cells(flat, work, cell, lanes, nx, ny, nz)
-                    for at in range(_SUMS * LANES, _CELL_ROWS * LANES):
-                        work[at] = _ZERO
+        for row in range(slabs[slab] * rows, slabs[slab + 1] * rows):
+            for begin in range(0, length, lanes):
+                cell, count = row * length + begin, min(lanes, length - begin)
+                if first[cell] < first[cell + count]:
+                    width, at = _locate(work, who, first, cell, count, shape, lowest)
+                    for nth in range(_most(first, cell, count)):
+                        _place(work, who, width, position, nth, h)
+                        _sum_on_cells(work, width)
+                    for m in range(9):
+                        i, j = at[0] + m // 3 - 1, at[1] + m % 3 - 1
+                        if 0 <= i < shape[0] and 0 <= j < rows:
+                            _add_three(total[i, j], work, _SUMS + 3 * m, 1, at[2], count)
+                    for m in range(_SUMS * _ROW, _CELL_ROWS * _ROW):
+                        work[m] = _ZERO
+
+
+@kernel(parallel=False)
+def _lanes(length):
+    """Cells to be worked on at once, so that a row is shared out evenly."""
+    return -(-length // (-(-length // LANES)))
 
 
 @kernel
@@ -288,64 +302,70 @@ def _most(first, cell, lanes):
 
 
 @kernel(parallel=False)
-def _locate(work, cell, lanes, nx, ny, nz, lowest):
-    """Where each cell is, and between which parts of it the hats at centres change: not in the outermost halves."""
-    i, j, k = _indices(cell, ny, nz)
-    for lane in range(lanes):
-        index, shape = (i, j, k), (nx, ny, nz)
-        for d in range(3):
-            work[(_CELL + d) * LANES + lane] = lowest[d] + index[d]
-            work[(_LOW + d) * LANES + lane] = _HALF * (index[d] == 0)
-            work[(_HIGH + d) * LANES + lane] = _ONE - _HALF * (index[d] == shape[d] - 1)
-        k += 1
-        if k == nz:
-            j, k = j + 1, 0
-            if j == ny:
-                i, j = i + 1, 0
-    for lane in range(lanes, LANES):
-        work[_THERE * LANES + lane] = _ZERO
+def _locate(work, who, first, cell, count, shape, lowest):
+    """Where each of some cells of a row is, between which parts of it the hats at centres change, not in the outermost
+    halves, how many points it has, and which is the first.
 
-
-@kernel(parallel=False)
-def _place(work, position, first, cell, lanes, nth, h):
-    """Where in its cell the nth point of each cell is, from 0 to 1, and whether there is one; else it is anywhere."""
-    last, per_cell = np.uint64(len(position) - 1), 1.0 / h
-    for lane in range(lanes):
-        p = np.uint64(first[cell + lane] + nth)
-        work[_THERE * LANES + lane] = _ONE if p < np.uint64(first[cell + lane + 1]) else _ZERO
-        p = min(p, last)
-        for d in range(3):
-            work[(_X + d) * LANES + lane] = position[p, d]
+    How many lanes there are, a multiple of eight, and the indices of the first cell.
+    """
+    index = _indices(cell, shape[1], shape[2])
+    width = (count + 7) // 8 * 8
     for d in range(3):
-        for lane in range(LANES):
-            x = work[(_X + d) * LANES + lane] * per_cell - work[(_CELL + d) * LANES + lane]
-            work[(_X + d) * LANES + lane] = min(max(x, 0.0), 1.0)
+        for lane in range(width):
+            n = index[d] + (lane if d == 2 else 0)
+            work[(_CELL + d) * _ROW + lane] = lowest[d] + n
+            work[(_LOW + d) * _ROW + lane] = _HALF if n == 0 else _ZERO
+            work[(_HIGH + d) * _ROW + lane] = _HALF if n == shape[d] - 1 else _ONE
+    for lane in range(count):
+        who[lane] = first[cell + lane]
+        work[_COUNT * _ROW + lane] = first[cell + lane + 1] - first[cell + lane]
+    for lane in range(count, width):
+        who[lane], work[_COUNT * _ROW + lane] = 0, _ZERO
+    return width, index
 
 
 @kernel(parallel=False)
-def _carry(work, velocity, gradient, first, cell, lanes, nth, h):
+def _place(work, who, width, position, nth, h):
+    """Where in its cell the nth point of each cell is, from 0 to 1, and whether there is one; else it is anywhere."""
+    last, per_cell = len(position) - 1, 1.0 / h
+    for lane in range(width):
+        p, to = np.uint64(min(who[lane] + nth, last)), np.uint64(_X * _ROW + lane)
+        work[to] = position[p, 0]
+        work[to + np.uint64(_ROW)] = position[p, 1]
+        work[to + np.uint64(2 * _ROW)] = position[p, 2]
+    for lane in range(width):
+        work[_THERE * _ROW + lane] = _ONE if np.float32(nth) < work[_COUNT * _ROW + lane] else _ZERO
+    for lane in range(3 * _ROW):
+        x = work[_X * _ROW + lane] * per_cell - work[_CELL * _ROW + lane]
+        work[_X * _ROW + lane] = min(max(x, 0.0), 1.0)
+
+
+@kernel(parallel=False)
+def _carry(work, who, width, velocity, gradient, nth, h):
     """The velocity of the nth point of each cell and, if given, its change per cell; any, if there is no point."""
-    last = np.uint64(len(velocity) - 1)
-    for lane in range(lanes):
-        p = min(np.uint64(first[cell + lane] + nth), last)
+    last = len(velocity) - 1
+    for lane in range(width):
+        p, to = np.uint64(min(who[lane] + nth, last)), np.uint64(_U * _ROW + lane)
+        work[to] = velocity[p, 0]
+        work[to + np.uint64(_ROW)] = velocity[p, 1]
+        work[to + np.uint64(2 * _ROW)] = velocity[p, 2]
+    for lane in range(width if len(gradient) > 0 else 0):
+        p = np.uint64(min(who[lane] + nth, last))
         for a in range(3):
-            work[(_U + a) * LANES + lane] = velocity[p, a]
-        if len(gradient) > 0:
-            for a in range(3):
-                for d in range(3):
-                    work[(_GRADIENT + 3 * a + d) * LANES + lane] = gradient[p, a, d] * h
+            for d in range(3):
+                work[(_GRADIENT + 3 * a + d) * _ROW + lane] = gradient[p, a, d] * h
 
 
 @kernel(parallel=False)
-def _sum_on_faces(work):
+def _sum_on_faces(work, width):
     """Sum up on each cell's 3 × 18 faces what one point in it, if there, leaves on them.
 
     Along its own axis a component has samples on both sides of the cell, and
     along the two others at its centre and at those of the cells before and after.
     """
-    for lane in range(LANES):
-        x, y, z = work[_X * LANES + lane], work[_Y * LANES + lane], work[_Z * LANES + lane]
-        u, v, w = work[_U * LANES + lane], work[_V * LANES + lane], work[_W * LANES + lane]
+    for lane in range(width):
+        x, y, z = work[_X * _ROW + lane], work[_Y * _ROW + lane], work[_Z * _ROW + lane]
+        u, v, w = work[_U * _ROW + lane], work[_V * _ROW + lane], work[_W * _ROW + lane]
         ux, uy, uz = _triple(work, _GRADIENT, lane)
         vx, vy, vz = _triple(work, _GRADIENT + 3, lane)
         wx, wy, wz = _triple(work, _GRADIENT + 6, lane)
@@ -354,7 +374,7 @@ def _sum_on_faces(work):
         x_hats = _hats(min(max(x, low_x), high_x))
         y_hats = _hats(min(max(y, low_y), high_y))
         z_hats = _hats(min(max(z, low_z), high_z))
-        there = work[_THERE * LANES + lane]
+        there = work[_THERE * _ROW + lane]
 
         # at the cell's centre but for the component's own axis, where at its lower side
         u = u - x * ux + (_HALF - y) * uy + (_HALF - z) * uz
@@ -371,7 +391,7 @@ def _sum_on_faces(work):
 # Written into their caller: a call inside a loop keeps it from being vectorised.
 @kernel(parallel=False, inline=True)
 def _triple(work, row, lane):
-    return work[row * LANES + lane], work[(row + 1) * LANES + lane], work[(row + 2) * LANES + lane]
+    return work[row * _ROW + lane], work[(row + 1) * _ROW + lane], work[(row + 2) * _ROW + lane]
 
 
 @kernel(parallel=False, inline=True)
@@ -386,18 +406,18 @@ def _add_nine(work, row, lane, a, b, c, value, along_b, along_c):
     for m in range(3):
         for n in range(3):
             w = a * b[m] * c[n]
-            at = (row + 6 * m + 2 * n) * LANES + lane
+            at = (row + 6 * m + 2 * n) * _ROW + lane
             work[at] += w
-            work[at + LANES] += w * (value + np.float32(m - 1) * along_b + np.float32(n - 1) * along_c)
+            work[at + _ROW] += w * (value + np.float32(m - 1) * along_b + np.float32(n - 1) * along_c)
 
 
 @kernel(parallel=False)
-def _sum_on_cells(work):
+def _sum_on_cells(work, width):
     """Sum up on each cell and the 26 around it what one point in it, if there, leaves on them."""
-    for lane in range(LANES):
+    for lane in range(width):
         x, y, z = _triple(work, _X, lane)
         x_hats, y_hats, z_hats = _hats(x), _hats(y), _hats(z)
-        there = work[_THERE * LANES + lane]
+        there = work[_THERE * _ROW + lane]
         _add_weights(work, _SUMS, lane, there * x_hats[0], y_hats, z_hats)
         _add_weights(work, _SUMS + 9, lane, there * x_hats[1], y_hats, z_hats)
         _add_weights(work, _SUMS + 18, lane, there * x_hats[2], y_hats, z_hats)
@@ -407,64 +427,46 @@ def _sum_on_cells(work):
 def _add_weights(work, row, lane, a, b, c):
     for m in range(3):
         for n in range(3):
-            work[(row + 3 * m + n) * LANES + lane] += a * b[m] * c[n]
+            work[(row + 3 * m + n) * _ROW + lane] += a * b[m] * c[n]
 
 
 @kernel(parallel=False)
-def _add_faces(total, weight, work, axis, cell, lanes, ny, nz):
-    """Add the buffer's sums for one component to its faces. Those outside the grid are zero."""
-    shape, total, weight = total.shape, total.reshape(-1), weight.reshape(-1)
-    lane = 0
-    while lane < lanes:
-        at = _indices(cell + lane, ny, nz)
-        length = min(lanes - lane, nz - at[2] if nz > 1 else ny - at[1])  # a row along z, or along y in a 2-D grid
-        for n in range(18):
-            side, b, c = n // 9, (n // 3) % 3 - 1, n % 3 - 1
-            if axis == 0:
-                offset = (side, b, c)
-            elif axis == 1:
-                offset = (b, side, c)
-            else:
-                offset = (b, c, side)
-            row = (_SUMS + 36 * axis + 2 * n) * LANES + lane
-            start, stride, low, high = _target(shape, at, length, offset, nz == 1)
-            for m in range(low, high):
-                sample = np.uint64(start + m * stride)
-                weight[sample] += work[np.uint64(row + m)]
-                total[sample] += work[np.uint64(row + LANES + m)]
-        lane += length
+def _add_faces(total, weight, work, axis, index, count):
+    """Add the buffer's sums for one component to its faces about some cells of a row. Those outside the grid are
+    zero."""
+    for m in range(9 if axis == 2 else 6):
+        if axis == 0:
+            i, j, row = index[0] + m // 3, index[1] + m % 3 - 1, 6 * m
+        elif axis == 1:
+            i, j, row = index[0] + m % 3 - 1, index[1] + m // 3, 18 * (m // 3) + 6 * (m % 3)
+        else:
+            i, j, row = index[0] + m // 3 - 1, index[1] + m % 3 - 1, 2 * m
+        if 0 <= i < total.shape[0] and 0 <= j < total.shape[1]:
+            for n in range(2):
+                to, sums = (weight if n == 0 else total)[i, j], _SUMS + 36 * axis + row + n
+                if axis == 2:
+                    _add_two(to, work, sums, 18, index[2], count)
+                else:
+                    _add_three(to, work, sums, 2, index[2], count)
 
 
 @kernel(parallel=False)
-def _add_cells(total, work, cell, lanes, nx, ny, nz):
-    """Add the buffer's sums to cells, but for those outside the grid."""
-    lane = 0
-    while lane < lanes:
-        at = _indices(cell + lane, ny, nz)
-        length = min(lanes - lane, nz - at[2] if nz > 1 else ny - at[1])  # a row along z, or along y in a 2-D grid
-        for n in range(27):
-            offset = (n // 9 - 1, (n // 3) % 3 - 1, n % 3 - 1)
-            start, stride, low, high = _target((nx, ny, nz), at, length, offset, nz == 1)
-            row = (_SUMS + n) * LANES + lane
-            for m in range(low, high):
-                total[np.uint64(start + m * stride)] += work[np.uint64(row + m)]
-        lane += length
+def _add_three(to, work, row, step, k, count):
+    """Add three rows of the buffer, of the samples before, at and after `count` cells from k on, to a row of them."""
+    low, high = max(k - 1, 0), min(k + count + 1, len(to))
+    one, two, three = row * _ROW - k + 1, (row + step) * _ROW - k, (row + 2 * step) * _ROW - k - 1
+    for m in range(low, high):
+        to[np.uint64(m)] += work[np.uint64(one + m)] + work[np.uint64(two + m)] + work[np.uint64(three + m)]
+
+
+@kernel(parallel=False)
+def _add_two(to, work, row, step, k, count):
+    """The same of the samples on both sides of cells."""
+    one, two = row * _ROW - k, (row + step) * _ROW - k - 1
+    for m in range(k, k + count + 1):
+        to[np.uint64(m)] += work[np.uint64(one + m)] + work[np.uint64(two + m)]
 
 
 @kernel(parallel=False)
 def _indices(cell, ny, nz):
     return cell // (ny * nz), (cell // nz) % ny, cell % nz
-
-
-@kernel(parallel=False)
-def _target(shape, at, length, offset, is_2d):
-    """Where the samples `offset` from a row of cells start, how far apart they are, and which of them there are."""
-    i, j, k = at[0] + offset[0], at[1] + offset[1], at[2] + offset[2]
-    start = (i * shape[1] + j) * shape[2] + k
-    if is_2d:
-        inside, stride, low, high = 0 <= k < shape[2], shape[2], -j, shape[1] - j
-    else:
-        inside, stride, low, high = 0 <= j < shape[1], 1, -k, shape[2] - k
-    if not (inside and 0 <= i < shape[0]):
-        return start, stride, 0, 0
-    return start, stride, max(low, 0), min(high, length)

@@ -51,11 +51,15 @@ def push_out(
     with threads_worth(len(position)):
         _mark_near(near, np.ascontiguousarray(position), boundary.phi, 1 / grid.h, frames, plane)
     near = np.flatnonzero(near)
+    if not len(near):
+        return Pushed(0, 0)
     points = position[near].astype(np.float64)
     if grid.is_2d:
         points[:, 2] = 0.5 * grid.h
     phi = distance_to(shapes, points, grid.h)
     inside = phi < 0
+    if not inside.any():
+        return Pushed(0, 0)
     axes = slice(2 if grid.is_2d else 3)  # the plane of a 2-D scene
     there, left = _outward(grid, open_sides, shapes, points[inside], phi[inside])
     position[near[inside], axes] = there[:, axes]

@@ -16,15 +16,14 @@ from paddlewheel.grid.sample import (
     take_from_faces,
 )
 from paddlewheel.grid.stencil import as_faces, mixed, required
-from paddlewheel.kernel import kernel, prange, share
+from paddlewheel.kernel import kernel, prange, share, threads
 from paddlewheel.types import Faces, Grid, Particles
 
 __all__ = ["density", "sorted_by_cell", "to_cells", "to_faces", "to_particles"]
 
 BLOCKS = 64  # of about equal work, shared out over the threads
-FEW = 30_000  # particles: to sum up the counters of blocks takes longer than so few
+MOST_COUNTERS = 4  # for each particle, all blocks' together
 SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)
-BUCKETS = 512  # of consecutive cells, into which particles go first
 
 
 def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndarray]:
@@ -34,52 +33,43 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     are in cell c, cells counted in C order; a particle outside the grid is in the
     nearest cell. Particles of one cell stay in their order.
 
-    Two passes of a counting sort, the first one over runs of cells, so that the
-    counters of the second stay in cache and no two threads count in the same ones.
+    A counting sort. Particles are nearly in order already, so that those of a block
+    meet few cells at a time, whose counters stay in cache. Each block has counters
+    of its own; how many blocks there are changes nothing in the order.
     """
     position, velocity, affine, carried, ids = _checked(particles)
     n, cells = len(position), int(np.prod(grid.shape))
     if max(n, cells) >= 2**31:
         raise ValueError(f"{n} particles in {cells} cells: expected fewer than {2**31}")
-    shift = max(cells // BUCKETS, 1).bit_length() - 1
-    buckets = (cells - 1 >> shift) + 1
-
-    blocks = BLOCKS if n > FEW else 1
-    cell, counts, unplaced = np.empty(n, np.int32), np.zeros((blocks, buckets), np.int64), np.zeros(blocks, np.int64)
-    _count(cell, counts, unplaced, position, grid.shape, grid.first, 1 / grid.h, shift)
+    blocks = min(threads(), max(MOST_COUNTERS * n // cells, 1))
+    to, counts, unplaced = np.empty(n, np.int32), np.zeros((blocks, cells), np.int32), np.zeros(blocks, np.int64)
+    _count(to, counts, unplaced, position, grid.shape, grid.first, 1 / grid.h)
     if unplaced.any():
         raise ValueError(f"the position of {unplaced.sum()} particles is not a number (NaN)")
-    # within a bucket the particles of one block come before those of the next
-    ends = np.cumsum(counts.T).reshape(buckets, blocks).T
-    starts = np.ascontiguousarray(ends - counts)
-    order = np.empty(n, np.int32)
-    begins = np.append(starts[0], n)
-    _spread(order, starts, cell, shift)
-
+    totals = np.empty(BLOCKS, np.int64)
+    _add_up(totals, counts)
     first = np.empty(cells + 1, np.int32)
     first[cells] = n
-    effort = begins + np.arange(buckets + 1) * max((1 << shift) // 8, 1)
-    shares = np.searchsorted(effort, np.linspace(0, effort[-1], BLOCKS + 1))
-    _order_buckets(order, first, cell, begins, shares, shift)
-    del cell
+    _begin(first, counts, np.cumsum(totals) - totals)
     ordered = np.empty_like(position)
-    _permute(ordered, position, order)
-    _permute(position, velocity, order)  # into the memory of the positions: at 4 M particles one more array is 48 MB
+    _put_in_order(ordered, to, counts, position)
+    del counts
+    _put(position, velocity, to)  # into the memory of the positions: at 4 M particles one more array is 48 MB
     if len(affine):
         unordered, affine = affine, np.empty_like(affine)
-        _permute(affine.reshape(n, 9), unordered.reshape(n, 9), order)
+        _put(affine.reshape(n, 9), unordered.reshape(n, 9), to)
     if len(carried):
         unordered, carried = carried, np.empty_like(carried)
-        _permute(carried, unordered, order)
+        _put(carried, unordered, to)
     if len(ids):
-        _look_up(order, ids)  # in place: it is not needed any more
-        ids = order
+        unordered, ids = ids, np.empty_like(ids)
+        _put(ids.reshape(n, 1), unordered.reshape(n, 1), to)
     return Particles(ordered, position, affine, carried, ids), first
 
 
 @kernel
-def _count(cell, counts, unplaced, position, shape, lowest, per_cell, shift):
-    """The cell of each particle, and how many of each block are in each bucket."""
+def _count(cell, counts, unplaced, position, shape, lowest, per_cell):
+    """The cell of each particle, and how many of each block are in each cell."""
     nx, ny, nz = shape
     for block in prange(counts.shape[0]):
         count = counts[block]
@@ -91,7 +81,7 @@ def _count(cell, counts, unplaced, position, shape, lowest, per_cell, shift):
             unplaced[block] += x != x or y != y or z != z
             c = (_index(x, nx) * ny + _index(y, ny)) * nz + _index(z, nz)
             cell[p] = c
-            count[c >> shift] += 1
+            count[np.uint64(c)] += 1
 
 
 @kernel(parallel=False)
@@ -101,70 +91,60 @@ def _index(x, n):
 
 
 @kernel
-def _spread(order, starts, cell, shift):
-    """The numbers of the particles, in the order of their buckets. starts become ends."""
-    for block in prange(starts.shape[0]):
-        at = starts[block]
-        start, stop = share(block, len(cell), starts.shape[0])
-        for p in range(start, stop):
-            bucket = np.uint64(cell[np.uint64(p)] >> shift)
-            order[np.uint64(at[bucket])] = p
-            at[bucket] += 1
+def _add_up(totals, counts):
+    """How many particles the cells of each of some runs have."""
+    for run in prange(len(totals)):
+        total = 0
+        start, stop = share(run, counts.shape[1], len(totals))
+        for block in range(counts.shape[0]):
+            for cell in range(start, stop):
+                total += counts[block, cell]
+        totals[run] = total
 
 
 @kernel
-def _order_buckets(order, first, cell, begins, shares, shift):
-    """The numbers in each bucket in the order of their cells, and where those of each cell begin."""
-    for part in prange(BLOCKS):
-        at = np.empty(1 << shift, np.int32)
-        longest = 0
-        for bucket in range(shares[part], shares[part + 1]):
-            longest = max(longest, begins[bucket + 1] - begins[bucket])
-        numbers = np.empty(longest, np.int32)
-        for bucket in range(shares[part], shares[part + 1]):
-            lowest, start = bucket << shift, begins[bucket]
-            cells = min(1 << shift, len(first) - 1 - lowest)
-            numbers[: begins[bucket + 1] - start] = order[start : begins[bucket + 1]]
-            at[:cells] = 0
-            for n in range(begins[bucket + 1] - start):
-                at[np.uint64(cell[np.uint64(numbers[np.uint64(n)])] - lowest)] += 1
-            begin = start
-            for c in range(cells):
-                first[lowest + c] = begin
-                at[c], begin = begin, begin + at[c]
-            for n in range(begins[bucket + 1] - start):
-                c = np.uint64(cell[np.uint64(numbers[np.uint64(n)])] - lowest)
-                order[np.uint64(at[c])] = numbers[np.uint64(n)]
-                at[c] += 1
+def _begin(first, counts, starts):
+    """Where the particles of each cell begin; counts become where those of each block do."""
+    for run in prange(len(starts)):
+        at = starts[run]
+        for cell in range(*share(run, counts.shape[1], len(starts))):
+            first[cell] = at
+            for block in range(counts.shape[0]):
+                counts[block, cell], at = at, at + counts[block, cell]
 
 
 @kernel
-def _permute(out, values, order):
-    """Rows of `values` in the given order; those of two and three numbers, as most are, without a loop for each."""
+def _put_in_order(out, to, counts, position):
+    """Positions in the order of their cells; `to`, the cell of each, becomes its place in it."""
+    for block in prange(counts.shape[0]):
+        at = counts[block]
+        for number in range(*share(block, len(to), counts.shape[0])):
+            p = np.uint64(number)
+            cell = np.uint64(to[p])
+            place = at[cell]
+            at[cell], to[p] = place + 1, place
+            there = np.uint64(place)
+            out[there, 0], out[there, 1], out[there, 2] = position[p, 0], position[p, 1], position[p, 2]
+
+
+@kernel
+def _put(out, values, to):
+    """Rows of `values` at the places given; those of two and three numbers, as most are, without a loop for each."""
     for block in prange(BLOCKS):
-        start, stop = share(block, len(order), BLOCKS)
+        start, stop = share(block, len(to), BLOCKS)
         if values.shape[1] == 3:
             for number in range(start, stop):
-                to, p = np.uint64(number), np.uint64(order[np.uint64(number)])
-                out[to, 0], out[to, 1], out[to, 2] = values[p, 0], values[p, 1], values[p, 2]
+                p, there = np.uint64(number), np.uint64(to[np.uint64(number)])
+                out[there, 0], out[there, 1], out[there, 2] = values[p, 0], values[p, 1], values[p, 2]
         elif values.shape[1] == 2:
             for number in range(start, stop):
-                to, p = np.uint64(number), np.uint64(order[np.uint64(number)])
-                out[to, 0], out[to, 1] = values[p, 0], values[p, 1]
+                p, there = np.uint64(number), np.uint64(to[np.uint64(number)])
+                out[there, 0], out[there, 1] = values[p, 0], values[p, 1]
         else:
             for number in range(start, stop):
-                to, p = np.uint64(number), np.uint64(order[np.uint64(number)])
+                p, there = np.uint64(number), np.uint64(to[np.uint64(number)])
                 for a in range(values.shape[1]):
-                    out[to, a] = values[p, a]
-
-
-@kernel
-def _look_up(order, values):
-    """Replace each index by the value there."""
-    for block in prange(BLOCKS):
-        for number in range(*share(block, len(order), BLOCKS)):
-            to = np.uint64(number)
-            order[to] = values[np.uint64(order[to])]
+                    out[there, a] = values[p, a]
 
 
 def to_faces(grid: Grid, particles: Particles, first: np.ndarray, *, reach: int = 1) -> tuple[Faces, Faces]:
@@ -179,10 +159,16 @@ def to_faces(grid: Grid, particles: Particles, first: np.ndarray, *, reach: int 
     """
     position, velocity, affine, *_ = _checked(particles)
     first = _checked_first(grid, position, first)
-    total, weight = grid.zeros_faces(), grid.zeros_faces()
-    slabs = slabs_of(first, grid.shape)
+    turn = _turn(grid)
+    shape, lowest = (tuple(numbers[a] for a in turn) for numbers in (grid.shape, grid.first))
+    if grid.is_2d:
+        position, velocity = (np.ascontiguousarray(vectors[:, turn]) for vectors in (position, velocity))
+        affine = np.ascontiguousarray(affine[:, turn][:, :, turn])
+    total, weight = (tuple(np.zeros([grid.face_shape(a)[b] for b in turn], np.float32) for a in turn) for _ in range(2))
+    slabs = slabs_of(first, shape)
     for colour in range(2):
-        add_to_faces(total, weight, position, velocity, affine, first, grid.first, slabs, colour, grid.h)
+        add_to_faces(total, weight, position, velocity, affine, first, lowest, shape, slabs, colour, grid.h)
+    total, weight = (Faces(*(np.ascontiguousarray(sums[a].transpose(turn)) for a in turn)) for sums in (total, weight))
     if reach == 2:
         if len(affine):
             raise ValueError("particles with an affine part: a hat two cells wide would take it for that of its middle")
@@ -212,11 +198,20 @@ def density(grid: Grid, position: np.ndarray, first: np.ndarray, *, reach: int =
     """
     position = required(position, np.float32)
     first = _checked_first(grid, position, first)
-    out = np.zeros(grid.shape, np.float32)
-    slabs = slabs_of(first, grid.shape)
+    turn = _turn(grid)
+    shape, lowest = (tuple(numbers[a] for a in turn) for numbers in (grid.shape, grid.first))
+    if grid.is_2d:
+        position = np.ascontiguousarray(position[:, turn])
+    out, slabs = np.zeros(shape, np.float32), slabs_of(first, shape)
     for colour in range(2):
-        add_to_cells(out, position, first, grid.first, slabs, colour, grid.h)
+        add_to_cells(out, position, first, lowest, slabs, colour, grid.h)
+    out = out.reshape(grid.shape)
     return out if reach == 1 else widened(out[None])[0]
+
+
+def _turn(grid) -> list[int]:
+    """The order of axes in which rows of cells are longer than one: in 2-D y and z change places, and no cell does."""
+    return [0, 2, 1] if grid.is_2d else [0, 1, 2]
 
 
 def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
