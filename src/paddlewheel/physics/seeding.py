@@ -432,8 +432,8 @@ def enclose_crowds(phi: np.ndarray, density: np.ndarray, seen: np.ndarray, h: fl
     DOUBT cells above what its ρ stands for. One particle in a cell has a hat of two.
     """
     density, seen = (required(f, np.float32) for f in (density, seen))
-    hat, doubt = np.float32(hat_reach(per_cell) * h), np.float32(DOUBT * h)
-    _enclose(phi, density, seen, hat, doubt, np.float32(1 / per_cell))
+    reach = hat_reach(per_cell)
+    _enclose(phi, density, seen, np.float32(reach * h), DOUBT / reach, np.float32(1 / per_cell))
 
 
 @kernel
@@ -449,7 +449,7 @@ def _enclose(phi, density, seen, hat, doubt, per_particle):
                         depth = np.sqrt(2.0 * max(1.0 - rho, 0.0)) - 1.0
                     else:
                         depth = 1.0 - np.sqrt(2.0 * rho)
-                    p[k] = min(p[k], hat * np.float32(depth) + doubt)
+                    p[k] = min(p[k], hat * np.float32(depth + doubt))
 
 
 def enclose_strays(phi: np.ndarray, first: np.ndarray, open: Faces, h: float) -> None:
