@@ -37,7 +37,7 @@ __all__ = ["compile_seconds", "kernel", "leave_one", "prange", "share", "source_
 _FAST = {"contract", "nsz", "arcp"}
 _declared: list[str] = []
 
-FEW = 2000  # items a kernel goes through in about the time it takes to wake a thread and wait for it
+FEW = 4000  # items a kernel goes through in about the time it takes to wake a thread and wait for it
 
 
 def kernel(function=None, *, parallel=True, inline=False):

@@ -176,6 +176,20 @@ def test_every_kind_of_scene_is_shown(viewer, name, options, nodes):
             assert until(lambda node=node: shown.page.server.scene.get_handle_by_name(node) is not None, 20), node
 
 
+@needs_viser
+def test_markers_of_smoke_are_shown(viewer):
+    source = pw.Smoke(pw.Sphere((0.5, 0.3, 0.5), 0.2), temperature=20.0, markers=True)
+    scene = pw.Scene((1, 1, 1), 12, items=[source])
+    session = Session(scene)
+    shown = viewer(session, scene)
+    session.order(session.step)
+    with tab(shown):
+        assert until(lambda: shown.page.server.scene.get_handle_by_name("/markers") is not None, 20)
+        points = shown.page.server.scene.get_handle_by_name("/markers").points
+    assert len(points) == len(session.simulation.state.markers) > 100
+    assert np.abs(points - [0.5, 0.3, 0.5]).max() < 0.3
+
+
 class Unmoved(Session):
     """A session that has no simulation, to look at the page alone."""
 

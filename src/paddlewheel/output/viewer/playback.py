@@ -48,11 +48,9 @@ class Playback(Driver):
         self.seek(0)
 
     def snapshot(self) -> Snapshot:
-        state = self._state
-        return Snapshot(
-            self.scene, self._number, state.time, state.phi, state.particles.position, state.density,
-            state.temperature, state.bodies, self._report, self._rate(), self.playing, self._note,
-        )  # fmt: skip
+        return Snapshot.of(
+            self.scene, self._number, self._state, self._report, self._rate(), self.playing, self._note
+        )
 
     def _load(self) -> None:
         number = self._frames[self.at]

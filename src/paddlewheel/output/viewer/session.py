@@ -16,7 +16,7 @@ from paddlewheel.output.viewer.trail import Trail
 from paddlewheel.run import Simulation, SolveFailedError
 from paddlewheel.scene import Scene
 from paddlewheel.solids.pose import Pose
-from paddlewheel.types import Body, StepReport
+from paddlewheel.types import Body, State, StepReport
 
 OVER = 30  # frames, over which the rate is measured
 IDLE = 0.25  # s at most between looks at the queue
@@ -37,11 +37,21 @@ class Snapshot(NamedTuple):
     particles: np.ndarray
     density: np.ndarray | None
     temperature: np.ndarray | None
+    markers: np.ndarray | None
     bodies: tuple[Body, ...]
     report: StepReport | None
     rate: float
     playing: bool
     note: str = ""
+
+    @classmethod
+    def of(cls, scene: Scene, number: int, state: State, *rest) -> "Snapshot":
+        """A state, whose particles and markers the next step would move where they are; and the fields from report on."""
+        markers = None if state.markers is None else state.markers.copy()
+        return cls(
+            scene, number, state.time, state.phi, state.particles.position.copy(), state.density, state.temperature,
+            markers, state.bodies, *rest,
+        )  # fmt: skip
 
 
 class Latest:
@@ -130,7 +140,7 @@ class Driver:
     def step(self) -> None:
         """One frame, and stay there."""
         self.pause()
-        self._forward()
+        self.advance()
 
     def advance(self) -> None:
         """Make the next frame."""
@@ -141,8 +151,7 @@ class Driver:
 
     def _forward(self) -> None:
         self.advance()
-        if self.playing:
-            self._rate.tick()
+        self._rate.tick()
         self.latest.put(self.snapshot())
 
     def _obey(self) -> bool:
@@ -222,11 +231,10 @@ class Session(Driver):
             self._let_go(None if velocity is None else tuple(velocity))
 
     def snapshot(self) -> Snapshot:
-        simulation, state = self.simulation, self.simulation.state
-        return Snapshot(
-            simulation.scene, self._number, state.time, state.phi, state.particles.position.copy(), state.density,
-            state.temperature, state.bodies, self._report, self._rate(), self.playing, self._note,
-        )  # fmt: skip
+        simulation = self.simulation
+        return Snapshot.of(
+            simulation.scene, self._number, simulation.state, self._report, self._rate(), self.playing, self._note
+        )
 
     def _let_go(self, velocity=None) -> None:
         if self.held is not None:

@@ -14,6 +14,7 @@ WATER, HONEY, STONE, LINE = (38, 132, 205), (201, 138, 27), (205, 199, 190), (12
 BODIES = ((232, 150, 46), (112, 78, 150), (196, 62, 62), (64, 140, 96), (214, 188, 60), (60, 110, 160))
 COLD, GREY, HOT = np.array([110, 140, 190]), np.array([120, 120, 124]), np.array([214, 110, 50])
 SKY = np.array([198, 211, 226])
+MARKER = (47, 176, 240)
 CLEAR = 0.55
 
 
@@ -55,16 +56,20 @@ class Stage:
             )  # fmt: skip
         else:
             self._drop("surface")
-        if self.particles:
-            points = drawn.particles(snapshot.particles)
-            self._nodes["particles"] = scene.add_point_cloud(
-                "/liquid/particles", points, self._colour, point_size=0.35 * self._h, point_shape="circle",
+        self._show_dots("/liquid/particles", snapshot.particles if self.particles else (), self._colour, 0.35)
+
+    def _show_dots(self, name, position, colour, size) -> None:
+        """Particles as dots, so many cells wide."""
+        if len(position):
+            self._nodes[name] = self._server.scene.add_point_cloud(
+                name, drawn.particles(position), colour, point_size=size * self._h, point_shape="circle",
                 precision="float32",
             )  # fmt: skip
         else:
-            self._drop("particles")
+            self._drop(name)
 
     def _show_smoke(self, snapshot) -> None:
+        self._show_dots("/markers", () if snapshot.markers is None else snapshot.markers, MARKER, 0.2)
         puffs = drawn.smoke(snapshot.density, snapshot.temperature, self._h, self._smoke_scale)
         if not len(puffs.centres):
             self._drop("smoke")
