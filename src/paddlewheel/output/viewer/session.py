@@ -46,7 +46,7 @@ class Snapshot(NamedTuple):
 
     @classmethod
     def of(cls, scene: Scene, number: int, state: State, *rest) -> "Snapshot":
-        """A state, whose particles and markers the next step would move where they are; and the fields from report on."""
+        """A state, whose particles and markers the next step would move in place; and the fields from report on."""
         markers = None if state.markers is None else state.markers.copy()
         return cls(
             scene, number, state.time, state.phi, state.particles.position.copy(), state.density, state.temperature,
