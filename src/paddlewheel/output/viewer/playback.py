@@ -48,9 +48,7 @@ class Playback(Driver):
         self.seek(0)
 
     def snapshot(self) -> Snapshot:
-        return Snapshot.of(
-            self.scene, self._number, self._state, self._report, self._rate(), self.playing, self._note
-        )
+        return Snapshot.of(self.scene, self._number, self._state, self._report, self._rate(), self.playing, self._note)
 
     def _load(self) -> None:
         number = self._frames[self.at]
