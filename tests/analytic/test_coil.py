@@ -2,7 +2,8 @@
 
 There is no gravity, and the thread comes without a twist: one that does not become weaker as the coil does, such as
 that of the gallery's scene, would take part in how fast it turns. It starts as a piece of a helix instead.
-The heap would grow into the height, so the floor sinks from under it as fast as it grows.
+The heap would grow into the height, so the floor sinks from under it as fast as it grows; and it would yield now and
+then, and the thread coil by fits and starts, so what has come to lie on it sets: it becomes many times as viscous.
 """
 
 import functools
@@ -26,7 +27,8 @@ H = RADIUS / 2  # m
 NOZZLE = 4 * H  # how far it reaches into the box
 STEPS = 24  # while the thread comes as far as it falls
 GAIN, MOST = 0.5, 0.2  # how fast the floor follows the heap, of U/H, and at most, of U
-LAYER = 2.4 * RADIUS  # m, at most, that the heap grows by in a turn
+LAYER = 4 * RADIUS  # m, at most, that the heap grows by in a turn
+SET, DEPTH = 30.0, RADIUS  # times the viscosity of what lies deeper [m] than where the thread has half of its speed
 HALF_SPEED = 0.06  # of the height it falls, how high a thread has half of its speed: what is below heaps up
 
 
@@ -68,7 +70,8 @@ def coil(radii, speed, turns, viscosity=4e4):
         method=Method(advection="apic", cfl=5.0, tolerance=1e-4),
         items=[
             Solid(Box((-1, -2, -1), (2, plate, 2)), motion=floor),
-            Liquid(helix(height).moved((middle, plate, middle)), viscosity=viscosity),
+            # not quite that of the inflow, so that particles carry what they have
+            Liquid(helix(height).moved((middle, plate, middle)), viscosity=1.001 * viscosity),
             Inflow(
                 Cylinder((middle, nozzle, middle), (middle, top + 1, middle), RADIUS),
                 velocity=(0, -speed, 0), viscosity=viscosity,
@@ -81,6 +84,7 @@ def coil(radii, speed, turns, viscosity=4e4):
         slowness = np.linalg.norm(velocity - floor(frame.time).velocity, axis=1) / speed
         slowing = (np.abs(slowness - 0.5) < 0.1) & (position[:, 1] < nozzle - 3 * H)
         fall = (nozzle - position[slowing, 1].mean()) / (1 - HALF_SPEED) if slowing.any() else height
+        frame.state.particles.carried[position[:, 1] < nozzle - fall - DEPTH, 0] = SET * viscosity
         grows = 4 / math.pi * RADIUS / height  # by a thread's thickness in a turn, of U
         floor.go_on(frame.time, speed * min(max(0.0, grows + GAIN * (1 - fall / height)), MOST))
         assert floor.sunk < sinks
@@ -102,15 +106,14 @@ def test_a_slender_thread_coils_four_times_while_it_comes_two_pi_times_as_far_as
 
 @pytest.mark.slow
 def test_a_thread_coils_as_fast_as_it_comes_over_the_height_it_falls():
-    """Whatever its viscosity. Ω H/U is 7 % less than that of theory at 20 radii, and 2 % at 40."""
-    (omega, fall, turns), (slow, far, several) = coil(20, 0.2, 6.5), coil(40, 0.2, 5.5)
-    assert min(turns, several) > 4
-    assert math.log(slow / omega) / math.log(far / fall) == pytest.approx(-1, abs=0.15)
-    assert omega * fall / 0.2 == pytest.approx(slender_coil().frequency, rel=0.12)
-    assert slow * far / 0.2 == pytest.approx(slender_coil().frequency, rel=0.08)
+    """Ω H/U is a tenth less than that of theory, which knows of no thickness, and the same at all heights."""
+    omega, fall, turns = np.array([coil(14, 0.2, 7), coil(20, 0.2, 7), coil(40, 0.2, 6)]).T
+    assert turns.min() > 4
+    assert np.polyfit(np.log(fall), np.log(omega), 1)[0] == pytest.approx(-1, abs=0.15)
+    assert (omega * fall).mean() / 0.2 == pytest.approx(slender_coil().frequency, rel=0.15)
 
 
 @pytest.mark.slow
 def test_a_thread_that_comes_twice_as_fast_coils_twice_as_fast_whatever_its_viscosity():
-    (omega, fall, _), (faster, same, _) = coil(14, 0.2, 4), coil(14, 0.4, 4, viscosity=1e4)
+    (omega, fall, _), (faster, same, _) = coil(14, 0.2, 5), coil(14, 0.4, 5, viscosity=1e4)
     assert math.log(faster * same / (omega * fall)) / math.log(2) == pytest.approx(1, abs=0.1)
