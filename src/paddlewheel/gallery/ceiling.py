@@ -16,6 +16,7 @@ beside = {"held by the ceiling": {"wall_separation": False}}
 
 LIMITS = common.LIMITS | {
     "|volume error|, worst": 0.15,  # as it is flattened at the ceiling: 12 %, also where it sticks
+    "|volume error|, at the end": 0.04,  # of drops in the air: from −2.2 to 2.1 % for speeds that differ by 0.5 %
     "liquid within a cell of the ceiling, at the end": 0.001,
 }
 
