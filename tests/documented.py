@@ -168,7 +168,8 @@ def _view(arguments) -> None:
             with urllib.request.urlopen(url, timeout=60) as page:
                 assert page.status == 200
             process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 130
+            code = process.wait(60)
+            assert code == 130, f"{command}: exit code {code}"
         finally:
             process.kill()
 
