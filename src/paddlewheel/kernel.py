@@ -29,6 +29,8 @@ from numba import prange
 from numba.core import event
 from numba.extending import register_jitable
 
+from paddlewheel import interrupt
+
 __all__ = ["compile_seconds", "kernel", "leave_one", "prange", "share", "source_hash", "threads", "threads_worth"]
 
 # Full fast maths would delete tests for NaN and infinity. Sums must keep their order: with "reassoc" machine code of
@@ -89,20 +91,26 @@ def threads_worth(items: int) -> "_ThreadsWorth":
 
 
 class _ThreadsWorth:
-    """Not a generator: a step of a small scene enters it more than twenty times, and that took a fiftieth of it."""
+    """Neither a generator, nor one that asks Numba again inside another: a step of a small scene enters it more than
+    twenty times, and each of these took a fiftieth of it."""
+
+    _inside = threading.local()
 
     def __init__(self, items: int):
-        self._few, self._before = items <= FEW, 1
+        self._few, self._before = items <= FEW, 0
 
     def __enter__(self) -> None:
-        if self._few:
+        if self._few and not getattr(self._inside, "one", False):
             self._before = threads()
+            self._inside.one = True
             if self._before > 1:
                 numba.set_num_threads(1)
 
     def __exit__(self, *_) -> None:
-        if self._before > 1:
-            numba.set_num_threads(self._before)
+        if self._before:
+            self._inside.one = False
+            if self._before > 1:
+                numba.set_num_threads(self._before)
 
 
 def compile_seconds() -> float:
@@ -186,11 +194,14 @@ def _use_threads() -> str | None:
 
     A thread that waits for another spins for milliseconds by OpenMP's default. Beside any other busy program that
     takes the processor from the very thread it waits for, and a solve took 3 to 10 times as long. Not to spin at all
-    costs 50 µs for each of the thousand waits of a solve. So it spins for about as long as waking up would take.
+    costs 50 µs for each of the thousand waits of a solve; and on a virtual machine a thread that sleeps is often woken
+    on the core of the one that wakes it, and stays there for seconds, while the other core is idle. So it spins for
+    about half a millisecond, which is longer than most of what lies between two kernels. `Pace` finds out where even
+    that is too much.
     """
     numba.config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]
     if "OMP_WAIT_POLICY" not in os.environ:
-        os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+        os.environ.setdefault("GOMP_SPINCOUNT", "20000")
     wanted = os.environ.get("PADDLEWHEEL_THREADS")
     if wanted is None:
         return None
@@ -239,6 +250,16 @@ class _Progress(event.Listener):
         sys.stderr.flush()
 
 
+class _Undisturbed(event.Listener):
+    """Lets Ctrl-C wait while a kernel is compiled or loaded."""
+
+    def on_start(self, event):
+        interrupt.begin()
+
+    def on_end(self, event):
+        interrupt.end()
+
+
 def _is_ours(started) -> bool:
     return started.data["dispatcher"].py_func.__module__.startswith("paddlewheel")
 
@@ -248,3 +269,4 @@ _keep_memory()
 _mistake = _use_threads()
 _listener = _Progress()
 event.register("numba:compile", _listener)
+event.register("numba:compiler_lock", _Undisturbed())

@@ -9,6 +9,7 @@ import numpy as np
 from paddlewheel.classic import ClassicStepper
 from paddlewheel.friction import Friction
 from paddlewheel.items import Inflow, Liquid, RigidBody, Smoke
+from paddlewheel.pace import Pace
 from paddlewheel.scene import Scene
 from paddlewheel.smoke import SmokeStepper
 from paddlewheel.solids import argument
@@ -52,7 +53,7 @@ class Simulation:
             raise ValueError(f"the state has {state.phi.shape} cells, the scene {scene.grid.shape}: expected the same")
         self.scene = scene
         self._stepper = _stepper(scene)
-        self._progress = progress
+        self._progress, self._pace = progress, Pace()
         self.state = self._stepper.start() if state is None else state
         if ids and self.state.numbered is None:
             self.state.number(0)
@@ -73,7 +74,8 @@ class Simulation:
             dt = min(self._stepper.limit(self.state), 1 / self.scene.fps)
         dt = argument.positive("step", "dt", dt)
         numbered = self.state.numbered
-        state, report = self._stepper.step(self.state, dt)
+        with self._pace:
+            state, report = self._stepper.step(self.state, dt)
         _check_report(report, state)
         if numbered is not None:
             state.number(numbered)
@@ -179,7 +181,7 @@ _STATES = {
     "carriers": lambda scene: (scene.method.surface, scene.method.is_explicit),
     "gradients on particles": lambda scene: scene.method.advection == "apic",
     "viscosity on particles": lambda scene: Friction(scene).varies,
-    "particles in a cell": lambda scene: scene.particles_per_axis,
+    "particles in a cell": lambda scene: scene.particles_per_cell,
 }
 
 
