@@ -87,7 +87,7 @@ def test_the_liquids_are_those_of_the_targets():
     assert dam.cells == (32, 64, 96, 128, 192)
     assert dam.scene(16).method == Method()
     assert Method().tolerance == 1e-6
-    assert dam.scene(16).particles_per_axis == 2
+    assert dam.scene(16).particles_per_cell == 8
     assert particle_count(dam.scene(128)) == pytest.approx(4.0e6, rel=0.02)
     assert sphere.cells == (64, 128)
     assert sphere.scene(16).method.advection == "semi-lagrangian"

@@ -82,7 +82,7 @@ def test_the_script_for_blender_is_put_beside_the_stage(run):
         ),
         (["--frames", "9-12"], "no frame to export there, it has frames 1 to 4"),
         (["--frames", "3-2"], "'3-2': expected frames from 1 on"),
-        (["--cells", "17"], "cells=17, expected at most 16: the run has 2 particles"),
+        (["--cells", "17"], "cells=17, expected at most 16: the run has 8 cells, with 8 particles in each"),
         (["--cells", "0"], "cells=0: expected a whole number"),
         (["--cells", "many"], "invalid int value: 'many'"),
         (["--smooth", "-1"], "smooth=-1.0, expected a number of cells from 0 to 10"),

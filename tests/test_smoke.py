@@ -296,7 +296,7 @@ def test_gas_lifts_what_it_carries_one_way_and_does_not_feel_it():
     assert max(np.abs(u).max() for u in simulation.state.velocity) < 1e-6
 
 
-@pytest.mark.parametrize(("advection", "bytes_per_cell"), [("maccormack", 400), ("flip", 1000), ("apic", 1600)])
+@pytest.mark.parametrize(("advection", "bytes_per_cell"), [("maccormack", 400), ("flip", 700), ("apic", 1000)])
 def test_particles_that_do_not_fit_memory_are_refused(advection, bytes_per_cell, monkeypatch):
     """Before they are made; a solid leaves less to them."""
     scene = replace(plume(advection), items=[Smoke(Box((0, 0, 0), (1, 1, 1)))], size=(1, 1, 1), cells=16)

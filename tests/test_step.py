@@ -237,14 +237,24 @@ def test_one_particle_in_a_cell_is_enough_for_still_water(dimensions):
 
 
 @dimensions
-def test_one_particle_in_a_cell_breaks_the_same_dam(dimensions):
+def test_fewer_particles_in_a_cell_break_the_same_dam(dimensions):
     """As far, and as fast, as with two along each axis."""
     fronts = []
-    for count in (1, None):
+    for count in (None, 1, 4):
         simulation = Simulation(dam(dimensions, method={"particles_per_cell": count}))
         *_, frame = simulation.run(frames=6)
         fronts.append((np.quantile(simulation.state.particles.position[:, 0], 0.98), frame.report.kinetic_energy))
-    assert fronts[0] == pytest.approx(fronts[1], rel=0.05)
+    assert fronts[1] == pytest.approx(fronts[0], rel=0.05)
+    assert fronts[2] == pytest.approx(fronts[0], rel=0.02)
+
+
+def test_four_particles_in_a_cell_are_enough_for_still_water():
+    """In every other box of the eight of a cell they lie as evenly as they can."""
+    water = Liquid(Box((0, 0, 0), (1, 0.53, 1)))
+    simulation = Simulation(scene(3, "flip", [water], method={"particles_per_cell": 4}))
+    reports = [frame.report for frame in simulation.run(frames=24)]
+    assert np.abs(np.array([report.volume / 0.53 for report in reports]) - 1).max() < 0.005
+    assert reports[-1].kinetic_energy < 1e-5 * 1000 * 0.53 * G * 0.53
 
 
 @dimensions

@@ -32,7 +32,7 @@ class Emitters:
 
     def __init__(self, scene: Scene):
         self.grid = scene.grid
-        self._per_cell = scene.particles_per_axis ** (2 if scene.grid.is_2d else 3)
+        self._per_cell = scene.method.particles_per_cell or (4 if scene.grid.is_2d else 8)
         self._items = labelled(scene.items, Smoke)
         measured = [self._measured(name, item) for name, item in self._items]
         self._cells = [cells for cells, _ in measured]

@@ -75,8 +75,8 @@ class Method:
     viscous_surface     what holds at the surface of viscous liquid: no traction, "natural"; the same on the sides of
                         cells, 2-D, "nichols-hirt"; or what others took for it (B08 §7): "neumann", velocity does not
                         change across it, or "extrapolated", air keeps its own. None is what goes with the viscosity
-    particles_per_cell  at the start: 8 or 27, in 2-D 4 or 9; None is two along each axis. Or by "flip" one, as in B08,
-                        seen by a kernel twice as wide: less memory, and a surface with three times the bumps
+    particles_per_cell  at the start: 4, 8 or 27, in 2-D 4 or 9; None is 4, of liquid in 3-D 8. Or by "flip" one, as
+                        in B08, seen by a kernel twice as wide: less memory, and a surface with three times the bumps
     """
 
     advection: str = "flip"

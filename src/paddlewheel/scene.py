@@ -34,7 +34,7 @@ from paddlewheel.types import SIDES, Grid, check_memory
 
 WALLS = ("free-slip", "no-slip")
 OF_GAS = ("vorticity", "dissipation", "viscosity")  # numbers of a scene that act on smoke only
-PARTICLES_PER_AXIS = 1, 2, 3
+PARTICLES_PER_CELL = {2: (1, 4, 9), 3: (1, 4, 8, 27)}  # by the number of dimensions
 WATER, AIR = 1000.0, 1.2  # kg/m³
 WARM_AIR_RISES = 9.81 / 293  # m/s² for each kelvin: what is warmer is lighter, by 1/293 of its weight
 _PROBED = 4  # points along each axis at which a function of the user's is tried
@@ -121,10 +121,17 @@ class Scene:
         return self.method.surface == "particles" or (self.method.surface == "markers" and not self.has_smoke)
 
     @property
-    def particles_per_axis(self) -> int:
-        """Particles along each axis of a full cell at the start: 1, 2 or 3."""
+    def particles_per_cell(self) -> int:
+        """Particles of a full cell at the start."""
         count = self.method.particles_per_cell
-        return 2 if count is None else round(count ** (1 / self._dimensions))
+        if count is not None:
+            return count
+        return 4 if self.grid.is_2d or self.has_smoke else 8
+
+    @property
+    def particle_spacing(self) -> float:
+        """About how far one particle is from the next at the start [m]."""
+        return self.grid.h / self.particles_per_cell ** (1 / self._dimensions)
 
     @property
     def bytes_per_particle(self) -> int:
@@ -224,17 +231,17 @@ class Scene:
 
     def _check_particles(self) -> None:
         count = self.method.particles_per_cell
-        counts = [n**self._dimensions for n in PARTICLES_PER_AXIS]
+        counts = PARTICLES_PER_CELL[self._dimensions]
         if count is not None and (isinstance(count, bool) or count not in counts):
             raise ValueError(
                 f"Method: particles_per_cell={count!r} in a {self._dimensions}-D scene, expected "
-                f"{', '.join(map(str, counts[:-1]))} or {counts[-1]}: 1, 2 or 3 along each axis"
+                f"{', '.join(map(str, counts[:-1]))} or {counts[-1]}"
             )
         if count == 1 and (self.method.advection != "flip" or self.has_smoke):
             what = "smoke" if self.has_smoke else f"advection={self.method.advection!r}"
             raise ValueError(
                 f"Method: particles_per_cell=1 with {what}: so few are seen by a wide kernel, and what is lost by that "
-                f"only the particles of liquid by 'flip' keep; expected {counts[1]} or {counts[2]}"
+                f"only the particles of liquid by 'flip' keep; expected at least {counts[1]}"
             )
 
 

@@ -42,7 +42,7 @@ class Sources:
 
     def __init__(self, scene: Scene):
         self.scene, self.grid, self.friction = scene, scene.grid, Friction(scene)
-        self.per_cell = scene.particles_per_axis ** (2 if scene.grid.is_2d else 3)
+        self.per_cell = scene.particles_per_cell
         self._inflows = labelled(scene.items, Inflow)
         self._outflows = [item for item in scene.items if isinstance(item, Outflow)]
         self.drains = self._touched(item.shape for item in self._outflows) if self._outflows else None

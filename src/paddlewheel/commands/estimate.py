@@ -43,7 +43,7 @@ def estimate(guarded: Callable, scene: Scene, frames: int) -> Table:
     each_cell = SECONDS_PER_CELL_OF_GAS if gas else SECONDS_PER_CELL
     seconds = SECONDS_PER_STEP + cells * each_cell + particles * SECONDS_PER_PARTICLE
     if Friction(scene).acts:
-        full = particles / scene.particles_per_axis ** (2 if grid.is_2d else 3)  # cells
+        full = particles / scene.particles_per_cell  # cells
         memory, seconds = memory + round(VISCOUS_BYTES * full), seconds + VISCOUS_SECONDS * full
     seconds *= steps
     table = Table("what", "estimate", "", box=None, pad_edge=False, show_header=False)
@@ -81,8 +81,7 @@ def particle_count(scene: Scene) -> int:
     phi = -grid.h if scene.has_smoke else liquid_distance(grid, scene.items)
     solid = Solids(grid, scene.items, scene.method.weights, scene.open_sides).measure(0.0).phi
     full = np.clip(0.5 - np.maximum(phi, -at_centres(solid)) / grid.h, 0, 1)
-    each = scene.particles_per_axis ** (2 if grid.is_2d else 3)
-    return round(float(full.sum(dtype=np.float64)) * each)
+    return round(float(full.sum(dtype=np.float64)) * scene.particles_per_cell)
 
 
 def marker_count(scene: Scene) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 The scene of the code that Batty published with B07, by the means of its time:
 semi-Lagrangian advection, and markers for the surface. His takes steps of one
-cell, as `cfl=1` does, and has one marker per cell, where here there are eight.
+cell, as `cfl=1` does, and has one marker per cell, where here there are four.
 """
 
 from paddlewheel.gallery import common
@@ -26,7 +26,7 @@ def scene(
     advection: str = "semi-lagrangian",
     weights: str = "area",
     cfl: float = 5.0,
-    particles_per_cell: int = 8,
+    particles_per_cell: int = 4,
 ) -> Scene:
     """A unit cube, solid but for a sphere, and a ball of liquid in it, less what is in the solid."""
     method = Method(advection=advection, weights=weights, cfl=cfl, particles_per_cell=particles_per_cell)

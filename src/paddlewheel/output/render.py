@@ -93,7 +93,7 @@ def _draw_plane(path, scene, solid, state, within) -> None:
             ax.set(xlim=(0, grid.size[0]), ylim=(0, grid.size[1]))
         return
     position, speed = state.particles.position, np.linalg.norm(state.particles.velocity, axis=1)
-    spacing = grid.h / scene.particles_per_axis * pixels[0] / grid.size[0]  # pixels between particles
+    spacing = scene.particle_spacing * pixels[0] / grid.size[0]  # pixels between particles
     with canvas(path, pixels, state.time, _EMPTY) as ax:
         ax.scatter(
             position[:, 0], position[:, 1], s=(_DOT * spacing * 72 / DPI) ** 2, c=speed, vmin=0,

@@ -59,11 +59,11 @@ class Frames:
                 f"export: cells={self.cells}: the run has no particles to make a surface of, but surface="
                 f"{scene.method.surface!r}; expected none, for that of the run"
             )
-        cells, most = self.cells, max(scene.grid.shape) * scene.particles_per_axis
+        cells, most = self.cells, round(max(scene.grid.shape) * scene.grid.h / scene.particle_spacing)
         if cells > most:
             raise ValueError(
-                f"export: cells={cells}, expected at most {most}: the run has {scene.particles_per_axis} particles "
-                f"along each side of a cell, and {max(scene.grid.shape)} cells"
+                f"export: cells={cells}, expected at most {most}: the run has {max(scene.grid.shape)} cells, "
+                f"with {scene.particles_per_cell} particles in each"
             )
         if scene.grid.is_2d:
             raise ValueError(f"export: cells={cells}: a 2-D run is as thick as its cells; expected a 3-D one")
@@ -102,8 +102,8 @@ class Frames:
         if self.cells is None:
             phi = state.phi
         else:
-            axis = self.scene.particles_per_axis * grid.h / self.scene.grid.h
-            phi = from_particles(grid, state.particles, boundary, axis**3)
+            per_cell = self.scene.particles_per_cell * (grid.h / self.scene.grid.h) ** 3
+            phi = from_particles(grid, state.particles, boundary, per_cell)
         if self.smooth:
             phi = smoothed(phi, self.smooth)
         if self.smooth or self.cells is not None:
@@ -118,7 +118,7 @@ class Frames:
         return liquid_volume(state.phi, self._run_solids.measure(state.time, state.bodies).phi, grid.h)
 
     def _with_particles(self, frame, state) -> Frame:
-        radius = 0.5 * self.scene.grid.h / self.scene.particles_per_axis
+        radius = 0.5 * self.scene.particle_spacing
         position, velocity, *_, ids = state.particles
         return frame._replace(particles=Points(position, velocity, radius, None if state.numbered is None else ids))
 
