@@ -120,7 +120,7 @@ class Stepper(Fluid):
         clock.stop("surface")
 
         if by_grid:
-            given = faces_beside(phi < 0)
+            given = _open_beside(phi < 0, boundary)
             if method.advection == "maccormack":
                 old = carried_faces(grid, flow, flow, boundary, dt)
             else:
@@ -308,6 +308,11 @@ class Stepper(Fluid):
             closed = np.where(projection.loose, np.float32(self.grid.h), phi)
             worst, _ = audit(window.grid, projection.velocity, closed, opened, density)
         return worst, energy
+
+
+def _open_beside(cells, boundary) -> Faces:
+    """The faces beside some cells that are not closed, bool."""
+    return Faces(*(f & (w > 0) for f, w in zip(faces_beside(cells), boundary.open, strict=True)))
 
 
 def _joined(flow, shift, dt, within) -> Faces:

@@ -58,14 +58,22 @@ def latest(driver):
 
 
 def press(browser, label):
+    """Click a button, once it is there: the page may still be making it, or put another in its place."""
+    from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.common.by import By
 
-    def buttons():
-        return [b for b in browser.find_elements(By.TAG_NAME, "button") if b.text.strip() == label and b.is_displayed()]
+    def pressed():
+        buttons = browser.find_elements(By.TAG_NAME, "button")
+        try:
+            wanted = [button for button in buttons if button.text.strip() == label and button.is_displayed()]
+            assert len(wanted) <= 1, label
+            for button in wanted:
+                button.click()
+        except StaleElementReferenceException:
+            return False
+        return bool(wanted)
 
-    assert until(buttons, 30), label  # a page that has just been opened has none yet
-    (button,) = buttons()
-    button.click()
+    assert until(pressed, 30), label
 
 
 def opened(browser, viewer):

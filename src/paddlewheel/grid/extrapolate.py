@@ -252,57 +252,70 @@ def _constrain_side(u, inner, open, solid, narrow):
 @kernel
 def _constrain_inside(out, velocity, phi, open, solid, reached, strides, lowest, narrow):
     for plane in prange(out[0].shape[0]):
-        i = np.int64(plane)
         for a in range(3):
-            w, near = open[a], reached[a]
-            ni, nj, nk = w.shape
-            if int(a == 0) <= i < ni - (a == 0):
-                for j in range(int(a == 1), nj - (a == 1)):
-                    row, wanted, some = w[i, j], near[i, j], False
-                    for k in range(nk):
-                        some |= wanted[k] & (row[k] <= narrow)
-                    for k in range(int(a == 2), nk - (a == 2) if some else 0):
-                        node = i * strides[0] + j * strides[1] + k * strides[2]
-                        if wanted[k] and row[k] <= narrow and phi[node] >= lowest:
-                            out[a][i, j, k] = _slipping(velocity, phi, solid, strides, a, i, j, k)
+            _constrain_plane(out, velocity, phi, open, solid, reached, strides, lowest, narrow, a, np.int64(plane))
 
 
 @kernel(parallel=False)
-def _slipping(velocity, phi, solid, strides, a, i, j, k):
-    """Component a, at its face (i, j, k), of the velocity with its normal part replaced by the solid's."""
-    b, c = (a + 1) % 3, (a + 2) % 3
-    node, to_a = np.uint64(i * strides[0] + j * strides[1] + k * strides[2]), np.uint64(strides[a])
-    to_b, to_c = np.uint64(strides[b]), np.uint64(strides[c])
-    before = face_corners(phi, node - to_a, to_b, to_c)
-    face = face_corners(phi, node, to_b, to_c)
-    after = face_corners(phi, node + to_a, to_b, to_c)
+def _constrain_plane(out, velocity, phi, open, solid, reached, strides, lowest, narrow, a, i):
+    """Component a on the faces (i, …) that are not on a side of the domain.
 
-    # ∇φ per cell
+    Fields are flat here: a component and the two others, u, and the solid's, v, each with its own ways between faces.
+    """
+    ni, nj, nk = open[a].shape
+    if not int(a == 0) <= i < ni - (a == 0):
+        return
+    b, c = (a + 1) % 3, (a + 2) % 3
+    ua, ub, uc = velocity[a].reshape(-1), velocity[b].reshape(-1), velocity[c].reshape(-1)
+    va, vb, vc = solid[a].reshape(-1), solid[b].reshape(-1), solid[c].reshape(-1)
+    ways_a, ways_b, ways_c = _ways(open[a]), _ways(open[b]), _ways(open[c])
+    around_b, around_c = (np.uint64(ways_b[b]), np.uint64(ways_b[a])), (np.uint64(ways_c[c]), np.uint64(ways_c[a]))
+    to = np.uint64(strides[a]), np.uint64(strides[b]), np.uint64(strides[c])
+    for j in range(int(a == 1), nj - (a == 1)):
+        row, wanted, some = open[a][i, j], reached[a][i, j], False
+        for k in range(nk):
+            some |= wanted[k] & (row[k] <= narrow)
+        for k in range(int(a == 2), nk - (a == 2) if some else 0):
+            node = _index(strides, i, j, k)
+            if wanted[k] and row[k] <= narrow and phi[node] >= lowest:
+                na, nb, nc, n2 = _normal(phi, node, to)
+                at, at_b, at_c = _index(ways_a, i, j, k), _index(ways_b, i, j, k), _index(ways_c, i, j, k)
+                outflow = (np.float64(ua[at]) - np.float64(va[at])) * na
+                outflow += (_mean_around(ub, at_b, around_b) - _mean_around(vb, at_b, around_b)) * nb
+                outflow += (_mean_around(uc, at_c, around_c) - _mean_around(vc, at_c, around_c)) * nc
+                out[a][i, j, k] = ua[at] - outflow * na / n2 if n2 > 0.0 else va[at]
+
+
+@kernel(parallel=False)
+def _ways(field):
+    """From one value of a field to the next along each axis."""
+    return field.shape[1] * field.shape[2], field.shape[2], 1
+
+
+@kernel(parallel=False)
+def _index(ways, i, j, k):
+    return np.uint64(i * ways[0] + j * ways[1] + k)
+
+
+@kernel(parallel=False)
+def _normal(phi, node, to):
+    """∇φ per cell at a face, along its own axis and the two others, and its square; zero if it is rounding.
+
+    phi is flat; the face has its lowest corner at `node`, and `to` are the ways along these axes.
+    """
+    before = face_corners(phi, node - to[0], to[1], to[2])
+    face = face_corners(phi, node, to[1], to[2])
+    after = face_corners(phi, node + to[0], to[1], to[2])
     phi_before, phi_after = corner_mean(before), corner_mean(after)
     na = 0.5 * (phi_after - phi_before)
     nb = 0.5 * ((face[1] - face[0]) + (face[2] - face[3]))
     nc = 0.5 * ((face[3] - face[0]) + (face[2] - face[1]))
     n2 = na * na + nb * nb + nc * nc
-    if n2 <= (_FLAT * max(abs(phi_before), abs(phi_after))) ** 2:
-        return np.float64(solid[a][i, j, k])
-
-    u, u_solid = np.float64(velocity[a][i, j, k]), np.float64(solid[a][i, j, k])
-    outflow = (u - u_solid) * na
-    outflow += (_mean_around(velocity, b, a, i, j, k) - _mean_around(solid, b, a, i, j, k)) * nb
-    outflow += (_mean_around(velocity, c, a, i, j, k) - _mean_around(solid, c, a, i, j, k)) * nc
-    return u - outflow * na / n2
+    return na, nb, nc, n2 if n2 > (_FLAT * max(abs(phi_before), abs(phi_after))) ** 2 else 0.0
 
 
-@kernel(parallel=False, inline=True)
-def _mean_around(field, b, a, i, j, k):
-    """Mean of the four faces normal to b around face (i, j, k) normal to a: those of the cells on both sides of it."""
-    f = field[b]
-    total = 0.0
-    for side in range(2):
-        for end in range(2):
-            total += f[
-                np.uint64(i - side * (a == 0) + end * (b == 0)),
-                np.uint64(j - side * (a == 1) + end * (b == 1)),
-                np.uint64(k - side * (a == 2) + end * (b == 2)),
-            ]
-    return 0.25 * total
+@kernel(parallel=False)
+def _mean_around(u, at, around):
+    """Mean of four values: one and the next along an axis, and those before them along another."""
+    ahead, back = around
+    return 0.25 * (((np.float64(u[at]) + u[at + ahead]) + u[at - back]) + u[at - back + ahead])

@@ -5,6 +5,7 @@ import numpy as np
 from paddlewheel.kernel import kernel
 
 _REACH = 2  # cells to each side of a fit: beside a flat wall one cell would see a single plane of data
+_WEIGHT = np.array([np.inf, *(1 / d2**2 for d2 in range(1, 3 * _REACH**2 + 1))])  # by the square of an offset's length
 _RIDGE = 1e-9  # chooses the flattest of all fits where the data leave the slope open
 
 
@@ -37,11 +38,12 @@ def fitted_plane(phi, layer, before, wall, i, j, k):
     xp = yp = zp = 0.0
     for x in range(max(-_REACH, -i), min(_REACH + 1, phi.shape[0] - i)):
         for y in range(max(-_REACH, -j), min(_REACH + 1, phi.shape[1] - j)):
+            at, known = phi[i + x, j + y], layer[i + x, j + y]
+            side = wall[0] + wall[1] * x + wall[2] * y
             for z in range(max(-_REACH, -k), min(_REACH + 1, phi.shape[2] - k)):
-                open = wall[0] + wall[1] * x + wall[2] * y + wall[3] * z > 0.0
-                if layer[i + x, j + y, k + z] < before and open:
-                    w = 1.0 / (x * x + y * y + z * z) ** 2
-                    p = np.float64(phi[i + x, j + y, k + z])
+                if known[np.uint64(k + z)] < before and side + wall[3] * z > 0.0:
+                    w = _WEIGHT[np.uint64(x * x + y * y + z * z)]
+                    p = np.float64(at[np.uint64(k + z)])
                     total += w
                     mean += w * p
                     mx, my, mz = mx + w * x, my + w * y, mz + w * z

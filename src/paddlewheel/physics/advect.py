@@ -27,6 +27,7 @@ _REACH = 0.05  # cells to both sides over which a slope of φ is taken
 _FARTHEST = 1e12  # cells²; no particle goes so far in a step
 _BLOCK = 512  # particles at a time
 _CHUNK = 32 * _BLOCK  # of one thread
+_BATCH = 128  # faces at a time
 
 # Ralston's steps are ½ and ¾; the midpoint rule is his first two.
 _STEPS = (0.0, 0.5, 0.75)
@@ -508,37 +509,44 @@ def _trace_back(out, flat, where, scale, stages, cells):
     """scale is minus the step over h."""
     for plane in prange(out[0].shape[0]):
         i = np.int64(plane)
-        rows, index = np.empty((_ROWS, cells[2] + 1), np.float32), np.empty((_INDICES, cells[2] + 1), np.int32)
+        rows, index = np.empty((_ROWS, _BATCH), np.float32), np.empty((_INDICES, _BATCH), np.int32)
         for a in range(3):
-            ni, nj, nk = out[a].shape
-            if i < ni:
-                for j in range(nj):
-                    row, chosen = out[a][i, j], where[a][i, j]
-                    low, high = nk, 0
-                    for k in range(nk):
-                        if chosen[k]:
-                            low, high = min(low, k), k + 1
-                    if low < high:
-                        _fetch_back(rows, index, low, high - low, flat, a, i, j, scale, stages, cells)
-                        for k in range(low, high):
-                            if chosen[k]:
-                                row[k] = rows[_FLOW, k - low] if rows[_FAR, k - low] < _FARTHEST else np.nan
+            if i < out[a].shape[0]:
+                _trace_plane_back(out[a][i], where[a][i], rows, index, flat, a, i, scale, stages, cells)
 
 
 @kernel(parallel=False)
-def _fetch_back(rows, index, low, n, flat, a, i, j, scale, stages, cells):
-    """Component a where the flow through n faces from (i, j, low) on comes from, in the row _FLOW."""
-    for k in range(n):
-        rows[_SCALE, k] = scale
-        rows[_START, k], rows[_START + 1, k], rows[_START + 2, k] = (
-            i + 0.5 * (a != 0),
-            j + 0.5 * (a != 1),
-            low + k + 0.5 * (a != 2),
-        )
+def _trace_plane_back(out, where, rows, index, flat, a, i, scale, stages, cells):
+    """Component a on the chosen faces of plane i: as many at a time as there is room for in the rows."""
+    n = 0
+    for j in range(where.shape[0]):
+        chosen, some = where[j], False
+        for k in range(len(chosen)):
+            some |= chosen[k]
+        for k in range(len(chosen) if some else 0):
+            if chosen[k]:
+                rows[_START, n] = i + 0.5 * (a != 0)
+                rows[_START + 1, n] = j + 0.5 * (a != 1)
+                rows[_START + 2, n] = k + 0.5 * (a != 2)
+                n += 1
+                if n == rows.shape[1]:
+                    _fetch_back(out, rows, index, n, flat, a, scale, stages, cells)
+                    n = 0
+    _fetch_back(out, rows, index, n, flat, a, scale, stages, cells)
+
+
+@kernel(parallel=False)
+def _fetch_back(out, rows, index, n, flat, a, scale, stages, cells):
+    """Give n faces at _START, in a plane `out`, component a from where the flow through them comes."""
+    for p in range(n):
+        rows[_SCALE, p] = scale
     _go(rows, index, n, flat, cells, stages)
     for b in range(3):
-        for k in range(n):
-            place = rows[_START + b, k] + rows[_GONE + b, k]
-            rows[_PLACE + b, k] = min(max(place, _ZERO), np.float32(cells[b]))
+        for p in range(n):
+            place = rows[_START + b, p] + rows[_GONE + b, p]
+            rows[_PLACE + b, p] = min(max(place, _ZERO), np.float32(cells[b]))
     _find(rows, index, n, cells)
     _fetch(rows[_FLOW], rows, index, n, flat[a], cells, a)
+    for p in range(n):
+        j, k = np.int64(rows[_START + 1, p]), np.int64(rows[_START + 2, p])
+        out[j, k] = rows[_FLOW, p] if rows[_FAR, p] < _FARTHEST else np.nan

@@ -4,6 +4,7 @@ Particles come in the order of their cells (C order), with `first`, (nx ny nz + 
 int32: those of cell c are first[c] … first[c + 1] − 1.
 """
 
+import math
 from functools import cache
 from typing import NamedTuple
 
@@ -60,7 +61,7 @@ def surface_distance(
     particles' z does not matter.
     """
     position, first = required(position, np.float32), required(first, np.int32)
-    if position.shape[1:] != (3,) or first.shape != (np.prod(grid.shape) + 1,) or first[-1] != len(position):
+    if position.shape[1:] != (3,) or first.shape != (math.prod(grid.shape) + 1,) or first[-1] != len(position):
         raise ValueError(f"position {position.shape}, first {first.shape}: expected (n, 3) and (cells + 1,)")
     if solid is None:
         solid = np.empty((0, 0, 0), np.float32)
@@ -350,12 +351,12 @@ def _plane_volumes(planes, phi, solid, h):
                 end = k == 0 or k == nz
                 # what is continued may change its sign; in a plane it is the same on both ends
                 margin = np.float32(1.5) * h if side or (end and nz > 1) else np.float32(0)
-                if min(low[k0], low[k1]) < margin:
+                if min(low[k0], low[k1]) < margin and solid[i, j, k] > -h:  # a corner is 0.87 h away
                     part = size * (0.5 if end else 1.0)
                     if max(high[k0], high[k1]) >= -margin:
                         part *= 1.0 - _box_around(phi, solid, i, j, k, h, True)
-                    if part > 0.0 and solid[i, j, k] < h:  # a corner is 0.87 h away
-                        part = part * _box_around(phi, solid, i, j, k, h, False) if solid[i, j, k] > -h else 0.0
+                    if part > 0.0 and solid[i, j, k] < h:
+                        part *= _box_around(phi, solid, i, j, k, h, False)
                     total += part
         planes[plane] = total
 

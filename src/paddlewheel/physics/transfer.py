@@ -4,6 +4,8 @@ FLIP and PIC (Zhu & Bridson 2005), or APIC (Jiang et al. 2015) where particles
 carry the gradient of their velocity.
 """
 
+import math
+
 import numpy as np
 
 from paddlewheel.grid.hat import weighed, widened
@@ -38,7 +40,7 @@ def sorted_by_cell(grid: Grid, particles: Particles) -> tuple[Particles, np.ndar
     of its own; how many blocks there are changes nothing in the order.
     """
     position, velocity, affine, carried, ids = _checked(particles)
-    n, cells = len(position), int(np.prod(grid.shape))
+    n, cells = len(position), math.prod(grid.shape)
     if max(n, cells) >= 2**31:
         raise ValueError(f"{n} particles in {cells} cells: expected fewer than {2**31}")
     blocks = min(threads(), max(MOST_COUNTERS * n // cells, 1))
@@ -162,7 +164,7 @@ def to_faces(grid: Grid, particles: Particles, first: np.ndarray, *, reach: int 
     turn = _turn(grid)
     shape, lowest = (tuple(numbers[a] for a in turn) for numbers in (grid.shape, grid.first))
     if grid.is_2d:
-        position, velocity = (np.ascontiguousarray(vectors[:, turn]) for vectors in (position, velocity))
+        position, velocity = _turned(position, turn), _turned(velocity, turn)
         affine = np.ascontiguousarray(affine[:, turn][:, :, turn])
     total, weight = (tuple(np.zeros([grid.face_shape(a)[b] for b in turn], np.float32) for a in turn) for _ in range(2))
     slabs = slabs_of(first, shape)
@@ -201,7 +203,7 @@ def density(grid: Grid, position: np.ndarray, first: np.ndarray, *, reach: int =
     turn = _turn(grid)
     shape, lowest = (tuple(numbers[a] for a in turn) for numbers in (grid.shape, grid.first))
     if grid.is_2d:
-        position = np.ascontiguousarray(position[:, turn])
+        position = _turned(position, turn)
     out, slabs = np.zeros(shape, np.float32), slabs_of(first, shape)
     for colour in range(2):
         add_to_cells(out, position, first, lowest, slabs, colour, grid.h)
@@ -212,6 +214,14 @@ def density(grid: Grid, position: np.ndarray, first: np.ndarray, *, reach: int =
 def _turn(grid) -> list[int]:
     """The order of axes in which rows of cells are longer than one: in 2-D y and z change places, and no cell does."""
     return [0, 2, 1] if grid.is_2d else [0, 1, 2]
+
+
+def _turned(vectors, turn) -> np.ndarray:
+    """Vectors (n, 3) along other axes; column by column, which takes a fifth of the time of vectors[:, turn]."""
+    out = np.empty_like(vectors)
+    for a, b in enumerate(turn):
+        out[:, a] = vectors[:, b]
+    return out
 
 
 def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -319,7 +329,7 @@ def _checked(particles: Particles) -> Particles:
 
 def _checked_first(grid, position, first) -> np.ndarray:
     first = required(first, np.int32)
-    cells = int(np.prod(grid.shape))
+    cells = math.prod(grid.shape)
     if first.shape != (cells + 1,) or first[-1] != len(position):
         raise ValueError(
             f"first has shape {first.shape} and ends with {first[-1:]}: "

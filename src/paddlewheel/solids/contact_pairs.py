@@ -47,7 +47,7 @@ def near_pairs(things, surfaces, dt: float) -> Pairs | None:
     """Pairs near enough to meet within dt [s], if any. Fast ones are looked at when they come near, if they do."""
     n, f = things.bodies, len(things.origin)
     near, (speed, turning, way, spacing) = np.empty((n, f), np.bool_), np.empty((4, n, f))
-    _find_near(near, speed, turning, way, spacing, *things[2:], surfaces.reach, surfaces.spacing, dt)
+    _find_near(near, speed, turning, way, spacing, *things[3:], surfaces.reach, surfaces.spacing, dt)
     body, thing = np.nonzero(near)
     if len(body):
         apart = _clear(things, surfaces, body, thing, way[body, thing] + _CLEAR * spacing[body, thing])
@@ -74,11 +74,10 @@ def near_pairs(things, surfaces, dt: float) -> Pairs | None:
 def _clear(things, surfaces, body, thing, way) -> np.ndarray:
     """Which pairs cannot come within a way (n,) [m] of each other, by the distance at the body's centre of mass.
 
-    It changes by no more than the way gone, and is looked for only where the box around a thing tells nothing and it
-    costs little: a wall around everything.
+    It changes by no more than the way gone, and is looked for only at walls around everything.
     """
     out = np.zeros(len(body), np.bool_)
-    asked = np.isinf(things.low[thing]).all(axis=1) & ~things.distances.costly[thing]
+    asked = things.around[thing]
     if asked.any():
         body, thing = body[asked], thing[asked]
         centre = np.einsum("nji,nj->ni", things.rotation[thing], things.origin[body] - things.origin[thing])

@@ -92,16 +92,17 @@ class Search:
 
     def things(self, bodies, obstacles, velocity) -> Things:
         """Bodies and obstacles alike, as they are now."""
-        distances, low, high = self._measured([obstacle.shape for obstacle in obstacles])
-        where = frames(bodies, [obstacle.pose for obstacle in obstacles], velocity)
-        return Things(len(bodies), distances, low, high, *where)
+        measured = self._measured([obstacle.shape for obstacle in obstacles])
+        return Things(len(bodies), *measured, *frames(bodies, [obstacle.pose for obstacle in obstacles], velocity))
 
-    def _measured(self, obstacles) -> tuple[Distances, np.ndarray, np.ndarray]:
-        """Distances of all things, and the corners of the boxes around them; those of the last obstacles are kept."""
+    def _measured(self, obstacles) -> tuple[Distances, np.ndarray, np.ndarray, np.ndarray]:
+        """What `Things` knows of all whatever they do; that of the last obstacles is kept."""
         if self._seen is None or self._seen[0] != obstacles:
             boxes = [*self._boxes, *(shape.bounds() for shape in obstacles)]
             low, high = (np.array(corners) for corners in zip(*boxes, strict=True))
-            self._seen = obstacles, Distances([*self._shapes, *obstacles], self.planar, self._tables), low, high
+            distances = Distances([*self._shapes, *obstacles], self.planar, self._tables)
+            around = np.isinf(low).all(axis=1) & ~distances.costly
+            self._seen = obstacles, distances, around, low, high
         return self._seen[1:]
 
     def _candidates(self, things, pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

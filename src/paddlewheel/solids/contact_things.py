@@ -13,6 +13,7 @@ class Things(NamedTuple):
 
     bodies     how many of them are bodies
     distances  of all, each in its own frame
+    around     (f,) whether a thing has no end along any axis, and its distance costs little: a wall around everything
     low, high  (f, 3) boxes around them in their own frames [m]; ±inf where they have no end
     origin     (f, 3) of their frames: for bodies the centre of mass [m]
     rotation   (f, 3, 3) from their frames to the world
@@ -21,6 +22,7 @@ class Things(NamedTuple):
 
     bodies: int
     distances: Distances
+    around: np.ndarray
     low: np.ndarray
     high: np.ndarray
     origin: np.ndarray

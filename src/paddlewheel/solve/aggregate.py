@@ -78,10 +78,11 @@ def from_cells(packed: Packed) -> tuple[np.ndarray, Graph]:
     # there be more than there is room for, they are listed again.
     found = 8 * counts.sum(axis=1)
     while True:
-        room = np.append(0, np.cumsum(found))
+        room = np.zeros(len(found) + 1, np.int64)
+        np.cumsum(found, out=room[1:])
         own, to, weight = (np.empty(room[-1], dtype) for dtype in (np.int32, np.int32, np.float32))
         _join_cells(own, to, weight, found, start, room, *flat, *layout.where, lower, layout.size)
-        if (found <= np.diff(room)).all():
+        if (found <= room[1:] - room[:-1]).all():
             break
         start[:] = 0
     np.cumsum(start, out=start)

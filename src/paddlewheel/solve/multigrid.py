@@ -74,7 +74,7 @@ class Multigrid:
 
 def _hierarchy(graph) -> Coarse:
     graphs, parents, members = [graph], [], [(np.zeros(len(graph.extra) + 1, np.int64), np.empty(0, np.int32))]
-    while np.count_nonzero(np.diff(graphs[-1].start)) > DENSE:
+    while np.count_nonzero(_joined(graphs[-1])) > DENSE:
         parent, members_start, nodes, graph = from_graph(graphs[-1])
         parents.append(parent)
         members.append((members_start, nodes))
@@ -92,7 +92,7 @@ def _hierarchy(graph) -> Coarse:
         levels[level] = first, first + graph.reds, end
         _append(start, neighbour, coupling, inverse, same_cell, first, *graph[:5])
         _append_kin(parent, members_start, nodes, below, first, end, above, *made_of)
-    dense = np.flatnonzero(np.diff(graph.start))
+    dense = np.flatnonzero(_joined(graph))
     return Coarse(
         levels,
         start,
@@ -108,6 +108,11 @@ def _hierarchy(graph) -> Coarse:
         dense + first,
         _dense_inverse(dense, graph.extra, graph.start, graph.neighbour, graph.coupling),
     )
+
+
+def _joined(graph) -> np.ndarray:
+    """Which nodes have edges, bool."""
+    return graph.start[1:] > graph.start[:-1]
 
 
 @kernel(parallel=False)
