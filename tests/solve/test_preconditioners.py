@@ -46,7 +46,7 @@ def test_packed_matrix_is_the_matrix(packed_system):
     layout, field = packed.layout, np.random.default_rng(1).standard_normal(system.unknown.shape) * system.unknown
     q, partial = layout.zeros(np.float64), np.empty(len(layout.blocks) - 1)
     x = pack_field(layout, field)
-    _apply(q, partial, x, packed.lower, packed.diagonal, *layout.where)
+    _apply(q, partial, x, packed.lower, packed.diagonal, layout.rows, layout.blocks, 1)
     exact = matrix(system) @ field[system.unknown]
     assert unpack_field(layout, q)[system.unknown] == pytest.approx(exact, rel=1e-12, abs=1e-12)
     assert partial.sum() == pytest.approx(field[system.unknown] @ exact, rel=1e-12)

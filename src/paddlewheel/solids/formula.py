@@ -1,9 +1,9 @@
 """Distances of shapes that have a formula, by one kernel for all of them.
 
 The steps of a formula work on a stack of numbers: a primitive puts its distance
-on top, and a boolean takes what it joins from there and puts back one. That is
-four to ten times as fast as whole arrays for each term of it, and for a few
-points it saves the many calls.
+on top, and a boolean takes what it joins from there and puts back one. Each
+step is taken for a few dozen points before the next, so that it is vectorised
+and its numbers stay in the nearest cache. For a few points it saves the many calls.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,8 @@ BOX, SPHERE, CYLINDER, CAPSULE, TORUS, HALF_SPACE, UNION, INTERSECTION, COMPLEME
 _ROTATION, _POSITION, _POINT, _VECTOR, _FIRST, _SECOND = 0, 9, 12, 15, 18, 19
 _NUMBERS = 20
 _FEW = 1000  # points for which no thread is woken
-_BLOCK = 1024  # points
+_BLOCK = 1024  # points of one thread at a time,
+_LANES = 64  # and of one step of a formula
 
 
 class Formula(NamedTuple):
@@ -102,65 +103,106 @@ def _evaluate_shared(out, points, steps, numbers):
 
 @kernel(parallel=False)
 def _evaluate(out, points, steps, numbers):
-    stack = np.empty(len(steps))
-    for n in range(len(out)):
-        out[n] = _value(stack, points[n, 0], points[n, 1], points[n, 2], steps, numbers)
+    place, stack = np.empty((3, _LANES)), np.empty((len(steps) + 3, _LANES))
+    for first in range(0, len(out), _LANES):
+        n = min(_LANES, len(out) - first)
+        for a in range(3):
+            for m in range(n):
+                place[a, m] = points[first + m, a]
+        _values(out[first : first + n], stack, place, steps, numbers)
 
 
 @kernel
 def _evaluate_lattice(out, x, y, z, steps, numbers):
     for i in prange(out.shape[0]):
-        stack = np.empty(len(steps))
-        for j in range(out.shape[1]):
-            for k in range(out.shape[2]):
-                out[i, j, k] = _value(stack, x[i], y[j], z[k], steps, numbers)
+        nk = out.shape[2]
+        place, stack, plane = np.empty((3, _LANES)), np.empty((len(steps) + 3, _LANES)), out[i].reshape(-1)
+        j, k = 0, 0
+        for first in range(0, len(plane), _LANES):
+            n = min(_LANES, len(plane) - first)
+            for m in range(n):
+                place[0, m], place[1, m], place[2, m] = x[i], y[j], z[k]
+                k += 1
+                if k == nk:
+                    j, k = j + 1, 0
+            _values(plane[first : first + n], stack, place, steps, numbers)
 
 
 @kernel(parallel=False)
-def _value(stack, x, y, z, steps, numbers):
-    top = -1
-    for n in range(len(steps)):
-        kind = steps[n]
+def _values(out, stack, place, steps, numbers):
+    """The distances at places (3, n), all points by one step before the next; three rows of the stack are room."""
+    n, top = len(out), 2
+    for step in range(len(steps)):
+        kind = steps[step]
         if kind == COMPLEMENT:
-            stack[top] = -stack[top]
+            row = stack[top]
+            for m in range(n):
+                row[m] = -row[m]
         elif kind == UNION:
             top -= 1
-            stack[top] = min(stack[top], stack[top + 1])
+            row, above = stack[top], stack[top + 1]
+            for m in range(n):
+                row[m] = min(row[m], above[m])
         elif kind == INTERSECTION:
             top -= 1
-            stack[top] = max(stack[top], stack[top + 1])
+            row, above = stack[top], stack[top + 1]
+            for m in range(n):
+                row[m] = max(row[m], above[m])
         else:
             top += 1
-            stack[top] = _primitive(kind, numbers[n], x, y, z)
-    return stack[0]
+            _primitive(stack[top, :n], stack[0], stack[1], stack[2], place, kind, numbers[step])
+    last = stack[3]
+    for m in range(n):
+        out[m] = last[m]
 
 
 @kernel(parallel=False)
-def _primitive(kind, own, x, y, z):
-    """The distance of one shape; from here on x, y and z are from its point, in its own frame."""
-    x, y, z = x - own[_POSITION], y - own[_POSITION + 1], z - own[_POSITION + 2]
-    x, y, z = (
-        own[0] * x + own[3] * y + own[6] * z - own[_POINT],
-        own[1] * x + own[4] * y + own[7] * z - own[_POINT + 1],
-        own[2] * x + own[5] * y + own[8] * z - own[_POINT + 2],
-    )
-    u, v, w = own[_VECTOR], own[_VECTOR + 1], own[_VECTOR + 2]
+def _primitive(out, x, y, z, place, kind, own):
+    """The distances of one shape; x, y and z are places from its point, in its own frame."""
+    _into_frame(x, place, own[0], own[3], own[6], own, own[_POINT], len(out))
+    _into_frame(y, place, own[1], own[4], own[7], own, own[_POINT + 1], len(out))
+    _into_frame(z, place, own[2], own[5], own[8], own, own[_POINT + 2], len(out))
+    u, v, w, first, second = own[_VECTOR], own[_VECTOR + 1], own[_VECTOR + 2], own[_FIRST], own[_SECOND]
     if kind == BOX:
-        return _corner(abs(x) - u, abs(y) - v, abs(z) - w)
-    if kind == SPHERE:
-        return np.sqrt(x * x + y * y + z * z) - own[_FIRST]
+        for m in range(len(out)):
+            out[m] = _corner(abs(x[m]) - u, abs(y[m]) - v, abs(z[m]) - w)
+    elif kind == SPHERE:
+        for m in range(len(out)):
+            out[m] = np.sqrt(x[m] * x[m] + y[m] * y[m] + z[m] * z[m]) - first
+    elif kind == HALF_SPACE:
+        for m in range(len(out)):
+            out[m] = x[m] * u + y[m] * v + z[m] * w
+    elif kind == CYLINDER:
+        for m in range(len(out)):
+            along, radial = _about_axis(x[m], y[m], z[m], u, v, w)
+            out[m] = _corner(abs(along) - first, radial - second, -np.inf)
+    elif kind == CAPSULE:
+        for m in range(len(out)):
+            along, radial = _about_axis(x[m], y[m], z[m], u, v, w)
+            beyond = along - min(max(along, 0.0), first)
+            out[m] = np.sqrt(beyond * beyond + radial * radial) - second
+    else:  # a torus
+        for m in range(len(out)):
+            along, radial = _about_axis(x[m], y[m], z[m], u, v, w)
+            across = radial - first
+            out[m] = np.sqrt(along * along + across * across) - second
+
+
+@kernel(parallel=False)
+def _into_frame(out, place, a, b, c, own, origin, n):
+    """One coordinate in the frame of a shape."""
+    x, y, z = place[0], place[1], place[2]
+    s, t, r = own[_POSITION], own[_POSITION + 1], own[_POSITION + 2]
+    for m in range(n):
+        out[m] = a * (x[m] - s) + b * (y[m] - t) + c * (z[m] - r) - origin
+
+
+@kernel(parallel=False)
+def _about_axis(x, y, z, u, v, w):
+    """How far along a unit vector and how far from it a place is."""
     along = x * u + y * v + z * w
-    if kind == HALF_SPACE:
-        return along
     x, y, z = x - along * u, y - along * v, z - along * w
-    radial = np.sqrt(x * x + y * y + z * z)
-    if kind == CYLINDER:
-        return _corner(abs(along) - own[_FIRST], radial - own[_SECOND], -np.inf)
-    if kind == CAPSULE:
-        beyond = along - min(max(along, 0.0), own[_FIRST])
-        return np.sqrt(beyond * beyond + radial * radial) - own[_SECOND]
-    across = radial - own[_FIRST]  # of a torus
-    return np.sqrt(along * along + across * across) - own[_SECOND]
+    return along, np.sqrt(x * x + y * y + z * z)
 
 
 @kernel(parallel=False)

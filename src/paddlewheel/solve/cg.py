@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from paddlewheel.kernel import kernel, prange
-from paddlewheel.solve.packed import ABOVE_I, ABOVE_J, BELOW_I, BELOW_J, FIRST, LAST, PLAIN, START, Packed, shift
+from paddlewheel.kernel import kernel, prange, share, threads
+from paddlewheel.solve.packed import PLAIN, Packed, beside, cells_of, end_of_run
 from paddlewheel.types import SolveInfo
 
 RESTARTS = 3
@@ -19,10 +19,11 @@ RESTARTS = 3
 
 def stencil(packed: Packed) -> Callable[[np.ndarray, np.ndarray], float]:
     """The matrix as a function: `apply(q, x)` sets q = A x and returns x · A x."""
-    partial = np.empty(len(packed.layout.blocks) - 1)
+    layout = packed.layout
+    partial = np.empty(len(layout.blocks) - 1)
 
     def apply(q, x):
-        return _applied(q, partial, x, packed.lower, packed.diagonal, *packed.layout.where)
+        return _applied(q, partial, x, packed.lower, packed.diagonal, layout.rows, layout.blocks, threads())
 
     return apply
 
@@ -76,7 +77,7 @@ class Descent:
 
     def __init__(self, packed: Packed, x: np.ndarray | None):
         layout = packed.layout
-        self._rhs, self._where = packed.rhs, (layout.rows, layout.blocks)
+        self._rhs, self._where = packed.rhs, (layout.rows, layout.blocks, threads())
         self._partial = np.zeros(len(layout.blocks) - 1)
         self.r, self._d, self.q = (layout.zeros(np.float64) for _ in range(3))
         self.x = layout.zeros(np.float64) if x is None else x
@@ -116,31 +117,31 @@ class Descent:
         return True
 
     def _set_residual(self) -> None:
-        _residual(self.r, self._r32, self._partial, self._rhs, self.q, *self._where)
+        _residual(self.r, self._r32, self._partial.view(np.int64), self._rhs, self.q, *self._where)
         self._rho, self.left = 0.0, self._partial.max()
 
 
 @kernel(parallel=False)
-def _applied(q, partial, x, lower, diagonal, rows, blocks, starts):
+def _applied(q, partial, x, lower, diagonal, rows, blocks, parts):
     """q = A x, and x · A x."""
-    _apply(q, partial, x, lower, diagonal, rows, blocks, starts)
+    _apply(q, partial, x, lower, diagonal, rows, blocks, parts)
     return partial.sum()
 
 
 @kernel(parallel=False)
-def _new_direction(d, partial, r, z, old, rows, blocks):
+def _new_direction(d, partial, r, z, old, rows, blocks, parts):
     """r · z, and if that is positive  d = z + (r · z / old) d, where old is that of the last direction, if any."""
-    _dot(partial, r, z, rows, blocks)
+    _dot(partial, r, z, rows, blocks, parts)
     rho = partial.sum()
     if rho > 0.0:
-        _direction(d, z, rho / old if old > 0.0 else 0.0, rows, blocks)
+        _direction(d, z, rho / old if old > 0.0 else 0.0, rows, blocks, parts)
     return rho
 
 
 @kernel(parallel=False)
-def _advanced(x, r, r32, partial, d, q, alpha, rows, blocks):
+def _advanced(x, r, r32, partial, d, q, alpha, rows, blocks, parts):
     """What _advance does, and the largest |r|, not a number if any is none."""
-    _advance(x, r, r32, partial, d, q, alpha, rows, blocks)
+    _advance(x, r, r32, partial.view(np.int64), d, q, alpha, rows, blocks, parts)
     return _largest(partial)
 
 
@@ -157,149 +158,181 @@ def _largest(partial):
 
 
 @kernel
-def _apply(q, partial, x, lower, diagonal, rows, blocks, starts):
+def _apply(q, partial, x, lower, diagonal, rows, blocks, parts):
     """q = A x, and each block's part of x · A x."""
-    for block in prange(blocks.shape[0] - 1):
-        total = 0.0
+    for part in prange(parts):
+        first, last = share(part, blocks.shape[0] - 1, parts)
         for colour in range(2):
             other = 1 - colour
-            for r in range(blocks[block], blocks[block + 1]):
-                hop = shift(rows[r], colour)
-                if rows[r, PLAIN]:
-                    total += _apply_plain_row(q[colour], x[colour], x[other], diagonal[colour], rows[r], hop)
-                else:
-                    total += _apply_row(
-                        q[colour], x[colour], x[other], diagonal[colour],
-                        lower[0, colour], lower[1, colour], lower[2, colour],
-                        lower[0, other], lower[1, other], lower[2, other],
-                        rows[r], hop,
-                    )  # fmt: skip
+            _apply_blocks(
+                q[colour], partial, x[colour], x[other], diagonal[colour], lower[:, colour], lower[:, other],
+                rows, blocks, first, last, colour,
+            )  # fmt: skip
+
+
+@kernel(parallel=False)
+def _apply_blocks(q, partial, x, y, diagonal, c, d, rows, blocks, first, last, colour):
+    """Blocks of one colour: x is that colour, y the other; c and d are their lower couplings."""
+    for block in range(first, last):
+        total, r, end = partial[block] if colour > 0 else 0.0, blocks[block], blocks[block + 1]
+        while r < end:
+            run = end_of_run(rows, r, end)
+            if rows[r, PLAIN]:
+                total = _apply_plain(total, q, x, y, diagonal, rows, r, run, colour)
+            else:
+                total = _apply_cut(total, q, x, y, diagonal, c[0], c[1], c[2], d[0], d[1], d[2], rows, r, run, colour)
+            r = run
         partial[block] = total
 
 
 @kernel(parallel=False)
-def _apply_row(q, x, y, diagonal, c0, c1, c2, d0, d1, d2, row, hop):
-    """One row of one colour: x is that colour, y the other; c and d their lower couplings."""
-    total = 0.0
-    first, count = row[FIRST], row[LAST] - row[FIRST]
-    start, below_i, above_i = row[START] + first, row[BELOW_I] + first, row[ABOVE_I] + first
-    below_j, above_j, above_k = row[BELOW_J] + first, row[ABOVE_J] + first, row[START] + first + hop
-    for n in range(count):
-        at, ak = np.uint64(start + n), np.uint64(above_k + n)
-        bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
-        bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
-        t = diagonal[at] * x[at] - c0[at] * y[bi] - d0[ai] * y[ai]
-        t -= c1[at] * y[bj] + d1[aj] * y[aj]
-        t -= c2[at] * y[ak - np.uint64(1)] + d2[ak] * y[ak]
-        q[at] = t
-        total += x[at] * t
+def _apply_cut(total, q, x, y, diagonal, c0, c1, c2, d0, d1, d2, rows, begin, end, colour):
+    """A total plus x · A x of some rows."""
+    for r in range(begin, end):
+        start, count = cells_of(rows, r)
+        below_i, above_i, below_j, above_j, above_k = beside(rows, r, colour)
+        for n in range(count):
+            at, ak = np.uint64(start + n), np.uint64(above_k + n)
+            bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
+            bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
+            t = diagonal[at] * x[at] - c0[at] * y[bi] - d0[ai] * y[ai]
+            t -= c1[at] * y[bj] + d1[aj] * y[aj]
+            t -= c2[at] * y[ak - np.uint64(1)] + d2[ak] * y[ak]
+            q[at] = t
+        total += _dot_row(x, q, start, count)
     return total
 
 
 @kernel(parallel=False)
-def _apply_plain_row(q, x, y, diagonal, row, hop):
+def _apply_plain(total, q, x, y, diagonal, rows, begin, end, colour):
     """The same where all couplings between unknowns are one."""
-    total = 0.0
-    first, count = row[FIRST], row[LAST] - row[FIRST]
-    start, below_i, above_i = row[START] + first, row[BELOW_I] + first, row[ABOVE_I] + first
-    below_j, above_j, above_k = row[BELOW_J] + first, row[ABOVE_J] + first, row[START] + first + hop
-    for n in range(count):
-        at, ak = np.uint64(start + n), np.uint64(above_k + n)
-        bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
-        bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
-        t = diagonal[at] * x[at] - (y[bi] + y[ai] + y[bj] + y[aj] + y[ak - np.uint64(1)] + y[ak])
-        t = t if diagonal[at] > 0.0 else 0.0  # a cell without an unknown stays zero
-        q[at] = t
-        total += x[at] * t
+    for r in range(begin, end):
+        start, count = cells_of(rows, r)
+        below_i, above_i, below_j, above_j, above_k = beside(rows, r, colour)
+        for n in range(count):
+            at, ak = np.uint64(start + n), np.uint64(above_k + n)
+            bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
+            bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
+            t = diagonal[at] * x[at] - (y[bi] + y[ai] + y[bj] + y[aj] + y[ak - np.uint64(1)] + y[ak])
+            q[at] = t if diagonal[at] > 0.0 else 0.0  # a cell without an unknown stays zero
+        total += _dot_row(x, q, start, count)
     return total
 
 
 @kernel
-def _residual(r, r32, partial, b, q, rows, blocks):
-    """r = b − q, its float32 copy, and each block's largest |r|."""
-    for block in prange(blocks.shape[0] - 1):
-        largest, spoiled = 0.0, 0.0
+def _residual(r, r32, bits, b, q, rows, blocks, parts):
+    """r = b − q, its float32 copy, and each block's largest |r|, by its bits."""
+    for part in prange(parts):
+        first, last = share(part, blocks.shape[0] - 1, parts)
+        bits[first:last] = 0
         for colour in range(r.shape[0]):
-            for row in range(blocks[block], blocks[block + 1]):
-                start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
-                high, nan = _residual_row(r[colour], r32[colour], b[colour], q[colour], start, count)
-                largest, spoiled = max(largest, high), spoiled + nan
-        partial[block] = largest + spoiled
+            _residual_blocks(r[colour], r32[colour], bits, b[colour], q[colour], rows, blocks, first, last)
 
 
 @kernel(parallel=False)
-def _residual_row(r, r32, b, q, start, count):
-    largest, spoiled = 0.0, 0.0
-    for n in range(count):
-        at = np.uint64(start + n)
-        v = b[at] - q[at]
-        r[at] = v
-        r32[at] = v
-        largest = max(largest, abs(v))
-        spoiled += 0.0 * v  # not a number if v is none or infinite, which a maximum would hide
-    return largest, spoiled
+def _residual_blocks(r, r32, bits, b, q, rows, blocks, first, last):
+    own = r.view(np.int64)
+    for block in range(first, last):
+        for row in range(blocks[block], blocks[block + 1]):
+            start, count = cells_of(rows, row)
+            for n in range(count):
+                at = np.uint64(start + n)
+                v = b[at] - q[at]
+                r[at] = v
+                r32[at] = v
+            bits[block] = _highest(bits[block], own, start, count)
 
 
 @kernel
-def _advance(x, r, r32, partial, d, q, alpha, rows, blocks):
-    """x += α d, r −= α q, the float32 copy of r, and each block's largest |r|."""
-    for block in prange(blocks.shape[0] - 1):
-        largest, spoiled = 0.0, 0.0
+def _advance(x, r, r32, bits, d, q, alpha, rows, blocks, parts):
+    """x += α d, r −= α q, the float32 copy of r, and each block's largest |r|, by its bits."""
+    for part in prange(parts):
+        first, last = share(part, blocks.shape[0] - 1, parts)
+        bits[first:last] = 0
         for colour in range(r.shape[0]):
-            for row in range(blocks[block], blocks[block + 1]):
-                start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
-                high, nan = _advance_row(x[colour], r[colour], r32[colour], d[colour], q[colour], alpha, start, count)
-                largest, spoiled = max(largest, high), spoiled + nan
-        partial[block] = largest + spoiled
+            _advance_blocks(
+                x[colour], r[colour], r32[colour], bits, d[colour], q[colour], alpha, rows, blocks, first, last
+            )
 
 
 @kernel(parallel=False)
-def _advance_row(x, r, r32, d, q, alpha, start, count):
-    largest, spoiled = 0.0, 0.0
+def _advance_blocks(x, r, r32, bits, d, q, alpha, rows, blocks, first, last):
+    own = r.view(np.int64)
+    for block in range(first, last):
+        for row in range(blocks[block], blocks[block + 1]):
+            start, count = cells_of(rows, row)
+            for n in range(count):
+                at = np.uint64(start + n)
+                x[at] += alpha * d[at]
+                v = r[at] - alpha * q[at]
+                r[at] = v
+                r32[at] = v
+            bits[block] = _highest(bits[block], own, start, count)
+
+
+@kernel(parallel=False, inline=True)
+def _highest(highest, bits, start, count):
+    """The largest |r| of a row and before it, as the bits of a float64 without its sign.
+
+    They are in the order of the numbers, and after those come infinity and what is no number, which a maximum of
+    numbers would hide.
+    """
     for n in range(count):
-        at = np.uint64(start + n)
-        x[at] += alpha * d[at]
-        v = r[at] - alpha * q[at]
-        r[at] = v
-        r32[at] = v
-        largest = max(largest, abs(v))
-        spoiled += 0.0 * v  # not a number if v is none or infinite, which a maximum would hide
-    return largest, spoiled
+        highest = max(highest, bits[np.uint64(start + n)] & np.int64(0x7FFFFFFFFFFFFFFF))
+    return highest
 
 
 @kernel
-def _dot(partial, r, z, rows, blocks):
+def _dot(partial, r, z, rows, blocks, parts):
     """Each block's part of r · z."""
-    for block in prange(blocks.shape[0] - 1):
-        total = 0.0
+    for part in prange(parts):
+        first, last = share(part, blocks.shape[0] - 1, parts)
+        partial[first:last] = 0.0
         for colour in range(r.shape[0]):
-            for row in range(blocks[block], blocks[block + 1]):
-                start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
-                total += _dot_row(r[colour], z[colour], start, count)
+            _dot_blocks(partial, r[colour], z[colour], rows, blocks, first, last)
+
+
+@kernel(parallel=False)
+def _dot_blocks(partial, r, z, rows, blocks, first, last):
+    for block in range(first, last):
+        total = partial[block]
+        for row in range(blocks[block], blocks[block + 1]):
+            start, count = cells_of(rows, row)
+            total += _dot_row(r, z, start, count)
         partial[block] = total
 
 
-@kernel(parallel=False)
-def _dot_row(r, z, start, count):
-    total = 0.0
-    for n in range(count):
+@kernel(parallel=False, inline=True)
+def _dot_row(x, y, start, count):
+    """By four sums side by side: one alone would wait for itself at each cell."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    one, whole = np.uint64(1), count // 4 * 4
+    for n in range(0, whole, 4):
         at = np.uint64(start + n)
-        total += r[at] * z[at]
-    return total
+        to = at + one + one
+        a += x[at] * y[at]
+        b += x[at + one] * y[at + one]
+        c += x[to] * y[to]
+        d += x[to + one] * y[to + one]
+    for n in range(whole, count):
+        at = np.uint64(start + n)
+        a += x[at] * y[at]
+    return (a + b) + (c + d)
 
 
 @kernel
-def _direction(d, z, beta, rows, blocks):
+def _direction(d, z, beta, rows, blocks, parts):
     """d = z + β d."""
-    for block in prange(blocks.shape[0] - 1):
+    for part in prange(parts):
+        first, last = share(part, blocks.shape[0] - 1, parts)
         for colour in range(d.shape[0]):
-            for row in range(blocks[block], blocks[block + 1]):
-                start, count = rows[row, START] + rows[row, FIRST], rows[row, LAST] - rows[row, FIRST]
-                _direction_row(d[colour], z[colour], beta, start, count)
+            _direction_rows(d[colour], z[colour], beta, rows, blocks[first], blocks[last])
 
 
 @kernel(parallel=False)
-def _direction_row(d, z, beta, start, count):
-    for n in range(count):
-        at = np.uint64(start + n)
-        d[at] = z[at] + beta * d[at]
+def _direction_rows(d, z, beta, rows, begin, end):
+    for row in range(begin, end):
+        start, count = cells_of(rows, row)
+        for n in range(count):
+            at = np.uint64(start + n)
+            d[at] = z[at] + beta * d[at]

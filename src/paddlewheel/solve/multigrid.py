@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.kernel import kernel, prange
+from paddlewheel.kernel import kernel, prange, share, threads
 from paddlewheel.solve.aggregate import from_cells, from_graph
-from paddlewheel.solve.packed import ABOVE_I, ABOVE_J, BELOW_I, BELOW_J, FIRST, LAST, PLAIN, START, Packed, shift
+from paddlewheel.solve.packed import PLAIN, Packed, beside, cells_of, end_of_run
 
 SMOOTHING = 3
 PARTS = 16  # a colour of a coarse level is relaxed in so many parts,
-FEW = 4000  # unless it has no more nodes than this: then waking the threads costs more than they save
+FEW = 4000  # unless it has no more nodes, or cells, than this: then waking the threads costs more than they save
 UNROLLED = 6  # edges that every node is given, for kernels without a loop: in open water a node has six
 DENSE = 32  # a level with no more nodes that have edges is solved by its inverse
 
@@ -66,10 +66,14 @@ class Multigrid:
         self.packed = packed
         self.node, first = from_cells(coarse or packed)
         self.coarse = _hierarchy(first)
+        self._room = np.empty(packed.layout.size, np.float32)
 
     def __call__(self, z: np.ndarray, r: np.ndarray) -> None:
-        packed = self.packed
-        _cycle(z, r, packed.inverse, packed.lower, self.node, self.coarse, *packed.layout.where, packed.layout.shape[2])
+        packed, layout = self.packed, self.packed.layout
+        parts = threads() if layout.size > FEW else 1
+        _cycle(
+            z, r, self._room, packed.inverse, packed.lower, self.node, self.coarse, layout.rows, layout.blocks, parts
+        )
 
 
 def _hierarchy(graph) -> Coarse:
@@ -213,18 +217,18 @@ def _pair(coarse_x, neighbour, coupling, e, f):
 
 
 @kernel(parallel=False)
-def _cycle(z, r, inverse, lower, node, coarse, rows, blocks, starts, width):
+def _cycle(z, r, relaxed, inverse, lower, node, coarse, rows, blocks, parts):
     """z = V(r)."""
-    _relax_from_zero(z, r, inverse, rows, blocks)
+    _relax_from_zero(z, r, inverse, rows, blocks, parts)
     for half in range(1, 2 * SMOOTHING):
-        _relax(z, r, inverse, lower, rows, blocks, starts, half & 1)
+        _relax(z, r, inverse, lower, rows, blocks, half & 1, parts)
     for n in range(coarse.levels[0, 2]):
         coarse.b[n] = 0.0
-    _restrict_cells(coarse.b, z, r, inverse, lower, node, rows, blocks, starts, width)
+    _restrict_cells(coarse.b, relaxed, z, r, inverse, lower, node, rows, blocks, parts)
     _coarse_cycle(coarse)
-    _prolong_cells(z, coarse.x, node, rows, blocks)
+    _prolong_cells(z, coarse.x, node, rows, blocks, parts)
     for half in range(1, 2 * SMOOTHING + 1):
-        _relax(z, r, inverse, lower, rows, blocks, starts, half & 1)
+        _relax(z, r, inverse, lower, rows, blocks, half & 1, parts)
 
 
 @kernel(parallel=False)
@@ -315,104 +319,100 @@ def _restrict(coarse, first, end, black):
 
 
 @kernel
-def _relax_from_zero(x, b, inverse, rows, blocks):
+def _relax_from_zero(x, b, inverse, rows, blocks, parts):
     """Gauss–Seidel over the red cells when x is zero; the black ones need not be cleared."""
-    for block in prange(blocks.shape[0] - 1):
-        for r in range(blocks[block], blocks[block + 1]):
-            for n in range(rows[r, LAST] - rows[r, FIRST]):
-                at = np.uint64(rows[r, START] + rows[r, FIRST] + n)
+    for part in prange(parts):
+        first, last = share(part, blocks.shape[0] - 1, parts)
+        for r in range(blocks[first], blocks[last]):
+            start, count = cells_of(rows, r)
+            for n in range(count):
+                at = np.uint64(start + n)
                 x[0, at] = b[0, at] * inverse[0, at]
 
 
-@kernel(parallel=False)
-def _relax(x, b, inverse, lower, rows, blocks, starts, colour):
-    """Gauss–Seidel over the cells of one colour, on all threads where there are enough."""
-    if x.shape[1] > FEW:
-        _relax_blocks(x, b, inverse, lower, rows, blocks, starts, colour)
-    else:
-        _relax_rows(x, b, inverse, lower, rows, 0, rows.shape[0], colour)
-
-
 @kernel
-def _relax_blocks(x, b, inverse, lower, rows, blocks, starts, colour):
-    for block in prange(blocks.shape[0] - 1):
-        _relax_rows(x, b, inverse, lower, rows, blocks[block], blocks[block + 1], colour)
+def _relax(x, b, inverse, lower, rows, blocks, colour, parts):
+    """Gauss–Seidel over the cells of one colour."""
+    for part in prange(parts):
+        first, last = share(part, blocks.shape[0] - 1, parts)
+        _relax_rows(x[colour], x[1 - colour], b, inverse, lower, rows, blocks[first], blocks[last], colour)
 
 
 @kernel(parallel=False)
-def _relax_rows(x, b, inverse, lower, rows, begin, end, colour):
-    other = 1 - colour
-    here, y, b, inverse = x[colour], x[other], b[colour], inverse[colour]
-    c0, c1, c2 = lower[0, colour], lower[1, colour], lower[2, colour]
-    d0, d1, d2 = lower[0, other], lower[1, other], lower[2, other]
-    for r in range(begin, end):
-        hop, out = shift(rows[r], colour), here[rows[r, START] + rows[r, FIRST] :]
+def _relax_rows(out, y, b, inverse, lower, rows, begin, end, colour):
+    """Rows of one colour, into `out`; y is the other."""
+    b, inverse, own, other = b[colour], inverse[colour], lower[:, colour], lower[:, 1 - colour]
+    r = begin
+    while r < end:
+        last = end_of_run(rows, r, end)
         if rows[r, PLAIN]:
-            _relax_plain_row(out, y, b, inverse, rows[r], hop)
+            _relax_plain(out, y, b, inverse, rows, r, last, colour)
         else:
-            _relax_row(out, y, b, inverse, c0, c1, c2, d0, d1, d2, rows[r], hop)
+            _relax_cut(out, y, b, inverse, own[0], own[1], own[2], other[0], other[1], other[2], rows, r, last, colour)
+        r = last
 
 
 @kernel(parallel=False)
-def _relax_row(out, y, b, inverse, c0, c1, c2, d0, d1, d2, row, hop):
-    """One row of one colour, into `out`: y is the other colour; c and d are their lower couplings."""
-    first, count = row[FIRST], row[LAST] - row[FIRST]
-    start, below_i, above_i = row[START] + first, row[BELOW_I] + first, row[ABOVE_I] + first
-    below_j, above_j, above_k = row[BELOW_J] + first, row[ABOVE_J] + first, row[START] + first + hop
-    for n in range(count):
-        at, ak = np.uint64(start + n), np.uint64(above_k + n)
-        bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
-        bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
-        t = b[at] + c0[at] * y[bi] + d0[ai] * y[ai]
-        t += c1[at] * y[bj] + d1[aj] * y[aj]
-        t += c2[at] * y[ak - np.uint64(1)] + d2[ak] * y[ak]
-        out[n] = t * inverse[at]
+def _relax_cut(out, y, b, inverse, c0, c1, c2, d0, d1, d2, rows, begin, end, colour):
+    """c and d are the lower couplings of both colours."""
+    for r in range(begin, end):
+        start, count = cells_of(rows, r)
+        below_i, above_i, below_j, above_j, above_k = beside(rows, r, colour)
+        for n in range(count):
+            at, ak = np.uint64(start + n), np.uint64(above_k + n)
+            bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
+            bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
+            t = b[at] + c0[at] * y[bi] + d0[ai] * y[ai]
+            t += c1[at] * y[bj] + d1[aj] * y[aj]
+            t += c2[at] * y[ak - np.uint64(1)] + d2[ak] * y[ak]
+            out[at] = t * inverse[at]
 
 
 @kernel(parallel=False)
-def _relax_plain_row(out, y, b, inverse, row, hop):
+def _relax_plain(out, y, b, inverse, rows, begin, end, colour):
     """The same where all couplings between unknowns are one."""
-    first, count = row[FIRST], row[LAST] - row[FIRST]
-    start, below_i, above_i = row[START] + first, row[BELOW_I] + first, row[ABOVE_I] + first
-    below_j, above_j, above_k = row[BELOW_J] + first, row[ABOVE_J] + first, row[START] + first + hop
-    for n in range(count):
-        at, ak = np.uint64(start + n), np.uint64(above_k + n)
-        bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
-        bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
-        t = b[at] + y[bi] + y[ai] + y[bj] + y[aj] + y[ak - np.uint64(1)] + y[ak]
-        out[n] = t * inverse[at]
+    for r in range(begin, end):
+        start, count = cells_of(rows, r)
+        below_i, above_i, below_j, above_j, above_k = beside(rows, r, colour)
+        for n in range(count):
+            at, ak = np.uint64(start + n), np.uint64(above_k + n)
+            bi, ai = np.uint64(below_i + n), np.uint64(above_i + n)
+            bj, aj = np.uint64(below_j + n), np.uint64(above_j + n)
+            t = b[at] + y[bi] + y[ai] + y[bj] + y[aj] + y[ak - np.uint64(1)] + y[ak]
+            out[at] = t * inverse[at]
 
 
 @kernel
-def _restrict_cells(coarse_b, x, b, inverse, lower, node, rows, blocks, starts, width):
-    """Add to b of the first coarse level the residuals of each node's red cells."""
-    for block in prange(blocks.shape[0] - 1):
+def _restrict_cells(coarse_b, relaxed, x, b, inverse, lower, node, rows, blocks, parts):
+    """Add to b of the first coarse level the residuals of each node's red cells; `relaxed` is room for them."""
+    for part in prange(parts):
         # No two blocks share a node: a block is made of whole coarse rows.
-        relaxed = np.empty(width, np.float32)
-        for r in range(blocks[block], blocks[block + 1]):
-            if rows[r, PLAIN]:
-                _relax_plain_row(relaxed, x[1], b[0], inverse[0], rows[r], shift(rows[r], 0))
-            else:
-                _relax_row(
-                    relaxed, x[1], b[0], inverse[0], lower[0, 0], lower[1, 0], lower[2, 0],
-                    lower[0, 1], lower[1, 1], lower[2, 1], rows[r], shift(rows[r], 0),
-                )  # fmt: skip
-            start = rows[r, START] + rows[r, FIRST]
-            for m in range(rows[r, LAST] - rows[r, FIRST]):
-                at = np.uint64(start + m)
-                relaxed[m] = (relaxed[m] - x[0, at]) / inverse[0, at]
-            for m in range(rows[r, LAST] - rows[r, FIRST]):
-                n = node[0, np.uint64(start + m)]
-                if n >= 0:
-                    coarse_b[np.uint64(n)] += relaxed[m]
+        first, last = share(part, blocks.shape[0] - 1, parts)
+        _relax_rows(relaxed, x[1], b, inverse, lower, rows, blocks[first], blocks[last], 0)
+        _restrict_rows(coarse_b, relaxed, x[0], inverse[0], node[0], rows, blocks[first], blocks[last])
+
+
+@kernel(parallel=False)
+def _restrict_rows(coarse_b, relaxed, x, inverse, node, rows, begin, end):
+    for r in range(begin, end):
+        start, count = cells_of(rows, r)
+        for m in range(count):
+            at = np.uint64(start + m)
+            relaxed[at] = (relaxed[at] - x[at]) / inverse[at]
+        for m in range(count):
+            at = np.uint64(start + m)
+            if node[at] >= 0:
+                coarse_b[np.uint64(node[at])] += relaxed[at]
 
 
 @kernel
-def _prolong_cells(x, coarse_x, node, rows, blocks):
+def _prolong_cells(x, coarse_x, node, rows, blocks, parts):
     """Add the correction to the red cells."""
-    for block in prange(blocks.shape[0] - 1):
-        for r in range(blocks[block], blocks[block + 1]):
-            for m in range(rows[r, START] + rows[r, FIRST], rows[r, START] + rows[r, LAST]):
-                at = np.uint64(m)
+    for part in prange(parts):
+        first, last = share(part, blocks.shape[0] - 1, parts)
+        for r in range(blocks[first], blocks[last]):
+            start, count = cells_of(rows, r)
+            for m in range(count):
+                at = np.uint64(start + m)
                 if node[0, at] >= 0:
                     x[0, at] += coarse_x[np.uint64(node[0, at])]

@@ -17,6 +17,10 @@ In a plain row, as most are away from cut cells, a sum of coupling × value
 over the neighbours is the sum of their values, because where there is no
 unknown the value is zero. So smoothing need not read the couplings there,
 and it is bound by what it reads.
+
+A call with arrays costs as much as fifty cells, and so does a loop with more
+pointers than there are registers. So kernels go through runs of plain rows and
+of others by functions of their own, with the loop over the rows inside.
 """
 
 from typing import NamedTuple
@@ -160,9 +164,27 @@ def place(starts, i, j, k):
 
 
 @kernel(parallel=False)
-def shift(row, colour):
-    """From a cell's position to that of its neighbour k + 1; that of k − 1 is one less."""
-    return (row[I] + row[J] + colour) & 1
+def end_of_run(rows, r, end):
+    """One past the last of the rows from r on that are plain as r is, or are not as r is not."""
+    last = r + 1
+    while last < end and rows[last, PLAIN] == rows[r, PLAIN]:
+        last += 1
+    return last
+
+
+@kernel(parallel=False, inline=True)
+def cells_of(rows, r):
+    """The first position of a row, and how many it has, from its first cell to its last."""
+    return rows[r, START] + rows[r, FIRST], rows[r, LAST] - rows[r, FIRST]
+
+
+@kernel(parallel=False, inline=True)
+def beside(rows, r, colour):
+    """Positions of the neighbours of a row's first cell of one colour: i ± 1, j ± 1 and k + 1; k − 1 is one less."""
+    first = rows[r, FIRST]
+    below_i, above_i, below_j, above_j = rows[r, BELOW_I], rows[r, ABOVE_I], rows[r, BELOW_J], rows[r, ABOVE_J]
+    above_k = rows[r, START] + ((rows[r, I] + rows[r, J] + colour) & 1)
+    return below_i + first, above_i + first, below_j + first, above_j + first, above_k + first
 
 
 @kernel(parallel=False)

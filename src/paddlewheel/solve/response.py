@@ -23,7 +23,7 @@ from paddlewheel.solve.system import Rows
 
 REACH = 2 * SMOOTHING  # cells from a term's own to where its sweeps leave anything
 WIDTH = 8  # rows of a term that are swept together, at most
-LANES = 32  # rows that go through the coarse levels together
+LANES = 16  # rows that go through the coarse levels together
 
 
 class _Near(NamedTuple):
@@ -129,20 +129,20 @@ def _find_one(own, count, low, size, cell, inverse, starts, shape):
             own[at] = count[0] - own[at]
 
 
-@kernel(parallel=False)
+@kernel(parallel=False, inline=True)
 def _enter(own, queue, end, count, inverse, starts, low, size, at):
     """Number a cell of a box, if it has an unknown and no number yet; how many were entered."""
-    if own[at] != 0:
-        return 0
-    colour, packed_at = place(
-        starts, low[0] + at // (size[1] * size[2]), low[1] + at // size[2] % size[1], low[2] + at % size[2]
-    )
-    if inverse[colour, packed_at] <= 0.0:
-        return 0
-    count[colour] += 1
-    own[at] = count[colour] if colour == 0 else -count[colour]
-    queue[end] = at
-    return 1
+    entered = 0
+    if own[at] == 0:
+        colour, packed_at = place(
+            starts, low[0] + at // (size[1] * size[2]), low[1] + at // size[2] % size[1], low[2] + at % size[2]
+        )
+        if inverse[colour, packed_at] > 0.0:
+            count[colour] += 1
+            own[at] = count[colour] if colour == 0 else -count[colour]
+            queue[end] = at
+            entered = 1
+    return entered
 
 
 @kernel
@@ -183,9 +183,9 @@ def _sweep_one(near, term, begin, stop, cell, value, inverse, lower, node, start
     for half in range(2 * SMOOTHING):
         black = half & 1
         for me in range(1 + reds * black, n if black else 1 + reds):
-            _relaxed(x[me], x, b[me], neighbour[me], coupling[me], reciprocal[me])
+            _relaxed(x, x, b, neighbour, coupling, reciprocal, me)
     for me in range(1, 1 + reds):
-        _relaxed(r[me], x, b[me], neighbour[me], coupling[me], reciprocal[me])
+        _relaxed(r, x, b, neighbour, coupling, reciprocal, me)
         for p in range(WIDTH):
             r[me, p] = (r[me, p] - x[me, p]) / reciprocal[me]
 
@@ -196,14 +196,16 @@ def _beside(own, at):
     return own[at] if 0 <= at < own.shape[0] else 0
 
 
-@kernel(parallel=False)
-def _relaxed(out, x, b, neighbour, coupling, inverse):
+@kernel(parallel=False, inline=True)
+def _relaxed(out, x, b, neighbour, coupling, inverse, me):
     """All rows of a cell, relaxed, into `out`."""
-    n0, n1, n2, n3, n4, n5 = neighbour[0], neighbour[1], neighbour[2], neighbour[3], neighbour[4], neighbour[5]
-    c0, c1, c2, c3, c4, c5 = coupling[0], coupling[1], coupling[2], coupling[3], coupling[4], coupling[5]
+    n0, n1, n2 = neighbour[me, 0], neighbour[me, 1], neighbour[me, 2]
+    n3, n4, n5 = neighbour[me, 3], neighbour[me, 4], neighbour[me, 5]
+    c0, c1, c2 = coupling[me, 0], coupling[me, 1], coupling[me, 2]
+    c3, c4, c5 = coupling[me, 3], coupling[me, 4], coupling[me, 5]
     for p in range(WIDTH):
-        t = b[p] + c0 * x[n0, p] + c1 * x[n1, p] + c2 * x[n2, p] + c3 * x[n3, p] + c4 * x[n4, p] + c5 * x[n5, p]
-        out[p] = t * inverse
+        t = b[me, p] + c0 * x[n0, p] + c1 * x[n1, p] + c2 * x[n2, p] + c3 * x[n3, p] + c4 * x[n4, p] + c5 * x[n5, p]
+        out[me, p] = t * inverse[me]
 
 
 @kernel
@@ -330,7 +332,7 @@ def _restrict(x, b, coarse, first, end, black):
                     b[LANES * n + lane] += residual[lane] - x[LANES * i + lane] / inverse[i]
 
 
-@kernel(parallel=False)
+@kernel(parallel=False, inline=True)
 def _neighbours(out, x, b, e, last, neighbour, coupling, here):
     """b of a node, and the sum of coupling × value over its edges; not in a loop, which would not be vectorised."""
     n0, n1, n2 = LANES * neighbour[e], LANES * neighbour[e + 1], LANES * neighbour[e + 2]
