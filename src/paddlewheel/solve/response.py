@@ -23,7 +23,7 @@ from paddlewheel.solve.system import Rows
 
 REACH = 2 * SMOOTHING  # cells from a term's own to where its sweeps leave anything
 WIDTH = 8  # rows of a term that are swept together, at most
-LANES = 16  # rows that go through the coarse levels together
+LANES = 32  # rows that go through the coarse levels together
 
 
 class _Near(NamedTuple):
@@ -61,7 +61,7 @@ def response(multigrid: Multigrid, rows: Rows) -> np.ndarray:
     out = np.zeros((terms, width, terms, width))
     _meet(out, near, rows.start, rows.cell, rows.value, np.array(multigrid.packed.layout.shape))
     through = np.zeros((terms * width, terms * width))
-    _through_coarse(through, near.start, near.reds, near.node, near.r, multigrid.coarse)
+    _through_coarse(through, *_pushes(near, multigrid.coarse.levels[0, 2]), multigrid.coarse)
     return out.reshape(rows.count, rows.count) + 0.5 * (through + through.T)
 
 
@@ -86,6 +86,34 @@ def _neighbourhoods(multigrid, rows) -> _Near:
     )  # fmt: skip
     _sweep(near, rows.start, rows.cell, rows.value, packed.inverse, packed.lower, multigrid.node, layout.starts, shape)
     return near
+
+
+def _pushes(near, nodes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """g of all rows: (terms, 2) where those of a term begin and end, their coarse nodes, and (all, WIDTH) values.
+
+    A node has four red cells, where there are all: summed once, they need not be for each of the lots.
+    """
+    span = np.stack([near.start[:-1], near.start[:-1]], axis=1)
+    onto, push = np.empty(len(near.node), np.int32), np.zeros((len(near.node), WIDTH), np.float32)
+    _sum_at_nodes(span, onto, push, near.reds, near.node, near.r, nodes)
+    return span, onto, push
+
+
+@kernel
+def _sum_at_nodes(span, onto, push, reds, node, r, nodes):
+    for term in prange(span.shape[0]):
+        first, end = span[term, 0], span[term, 0]
+        found = np.full(nodes, -1, np.int64)
+        for me in range(first + 1, first + 1 + reds[term]):
+            if node[me] >= 0:
+                at = found[node[me]]
+                if at < 0:
+                    at = end
+                    found[node[me]], onto[at] = at, node[me]
+                    end += 1
+                for p in range(WIDTH):
+                    push[at, p] += r[me, p]
+        span[term, 1] = end
 
 
 @kernel(parallel=False)
@@ -250,32 +278,31 @@ def _overlap(low, size, other, other_size):
 
 
 @kernel
-def _through_coarse(out, start, reds, node, r, coarse):
+def _through_coarse(out, span, onto, push, coarse):
     """g(a) · B_c g(b) of all rows: b by b."""
     for lot in prange((out.shape[1] + LANES - 1) // LANES):
         first = np.int64(lot) * LANES
-        _through_coarse_lot(out[:, first : first + LANES], first, start, reds, node, r, coarse)
+        _through_coarse_lot(out[:, first : first + LANES], first, span, onto, push, coarse)
 
 
 @kernel(parallel=False)
-def _through_coarse_lot(out, first, start, reds, node, r, coarse):
+def _through_coarse_lot(out, first, span, onto, push, coarse):
     """The same for LANES rows b at most, from the first on."""
-    terms, lanes = start.shape[0] - 1, out.shape[1]
+    terms, lanes = span.shape[0], out.shape[1]
     width = out.shape[0] // terms
     x, b = np.zeros(LANES * coarse.x.shape[0], np.float32), np.zeros(LANES * coarse.x.shape[0], np.float32)
     for lane in range(lanes):
         term, p = (first + lane) // width, (first + lane) % width
-        for me in range(start[term] + 1, start[term] + 1 + reds[term]):
-            if node[me] >= 0:
-                b[LANES * node[me] + lane] += r[me, p]
+        for m in range(span[term, 0], span[term, 1]):
+            b[LANES * onto[m] + lane] = push[m, p]
     _coarse_cycles(x, b, coarse)
-    total = np.zeros((WIDTH, LANES))
+    total = np.zeros((WIDTH, LANES), np.float32)
     for term in range(terms):
         total[:] = 0.0
-        for me in range(start[term] + 1, start[term] + 1 + reds[term]):
-            for p in range(width if node[me] >= 0 else 0):
+        for m in range(span[term, 0], span[term, 1]):
+            for p in range(width):
                 for lane in range(LANES):
-                    total[p, lane] += r[me, p] * x[np.uint64(LANES * node[me] + lane)]
+                    total[p, lane] += push[m, p] * x[np.uint64(LANES * onto[m] + lane)]
         for p in range(width):
             for lane in range(lanes):
                 out[term * width + p, lane] = total[p, lane]
