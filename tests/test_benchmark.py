@@ -178,7 +178,7 @@ def test_first_use_compiles_once_and_not_too_much():
     result = benchmark.startup()
     assert result["first"]["converged"]
     assert 0 < result["first"]["kernels"] == result["second"]["kernels"] <= 85
-    assert result["first"]["code_bytes"] < 4.6e6
+    assert result["first"]["code_bytes"] < 5.0e6
     assert result["first"]["compile_seconds"] > 0
     assert result["second"]["compile_seconds"] == 0
 
