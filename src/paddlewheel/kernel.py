@@ -25,13 +25,25 @@ from pathlib import Path
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import prange
 from numba.core import event
-from numba.extending import register_jitable
+from numba.extending import intrinsic, overload, register_jitable
 
 from paddlewheel import interrupt
 
-__all__ = ["compile_seconds", "kernel", "leave_one", "prange", "share", "source_hash", "threads", "threads_worth"]
+__all__ = [
+    "compile_seconds",
+    "kernel",
+    "leave_one",
+    "lowest_bit",
+    "prange",
+    "share",
+    "source_hash",
+    "threads",
+    "threads_worth",
+    "words",
+]
 
 # Full fast maths would delete tests for NaN and infinity. Sums must keep their order: with "reassoc" machine code of
 # the process that compiled a kernel adds up in another one than that which is loaded from the cache, and a run that is
@@ -67,6 +79,29 @@ def kernel(function=None, *, parallel=True, inline=False):
 def share(block, n, blocks):
     """The range of n items that one of some blocks has."""
     return n * np.int64(block) // blocks, n * (np.int64(block) + 1) // blocks
+
+
+def lowest_bit(word):
+    """The place of the lowest bit of a word, uint64, that is set."""
+    return np.uint64((int(word) & -int(word)).bit_length() - 1)
+
+
+@overload(lowest_bit)
+def _lowest_bit(word):
+    return lambda word: _count_trailing_zeros(word)
+
+
+@intrinsic
+def _count_trailing_zeros(_, word):
+    def generate(_, builder, __, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return word(word), generate
+
+
+def words(bits: int) -> int:
+    """How many words of 64 bits so many take."""
+    return -(-bits // 64)
 
 
 def threads() -> int:

@@ -4,13 +4,11 @@ import numpy as np
 
 from paddlewheel.grid.fractions import corner_mean, face_corners
 from paddlewheel.grid.stencil import as_faces, required, with_rows, without_rows
-from paddlewheel.kernel import kernel, prange
+from paddlewheel.kernel import kernel, lowest_bit, prange, words
 from paddlewheel.types import Boundary, Faces
 
 __all__ = ["constrain", "continued", "extrapolate", "trusted"]
 
-_UNKNOWN = 255
-_SOME, _LACK = 1, 2  # a row has known faces; has unknown ones
 _FLAT = 1e-5  # a difference of φ this small beside φ itself is rounding, not a direction
 
 
@@ -21,29 +19,39 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> tuple[Faces, Face
     same axis (six, or four in 2-D) that were known before the layer. Faces out
     of reach are zero; the second result is True where they are not.  B07 §3.2.
     """
-    if not 0 <= layers < _UNKNOWN:
-        raise ValueError(f"layers={layers!r}: expected a number from 0 to {_UNKNOWN - 1}")
+    if layers < 0:
+        raise ValueError(f"layers={layers!r}: expected zero or more")
     velocity, known = as_faces(velocity, np.float32), as_faces(known, bool)
     if velocity.x.shape != known.x.shape:
         raise ValueError(
             f"velocity has {velocity.x.shape} faces along x, known {known.x.shape}: expected the same grid"
         )
     before, at = Faces(*map(with_rows, velocity)), Faces(*map(with_rows, known))
-    u, layer = (Faces(*(np.empty(b.shape, dtype) for b in before)) for dtype in (np.float32, np.uint8))
-    rows, after = (Faces(*(np.empty(b.shape[:2], np.uint8) for b in before)) for _ in range(2))
-    _continue_faces(u, layer, rows, after, before, at, layers)
-    reached = (mark != _UNKNOWN for mark in layer)
+    u = Faces(*map(np.empty_like, before))
+    bits, after = (Faces(*map(_no_bits, at)) for _ in range(2))
+    _continue_faces(u, bits, after, before, at, layers)
     shapes = [k.shape for k in known]
+    reached = map(_unpacked, after if layers & 1 else bits, at)
     return Faces(*map(without_rows, u, shapes)), Faces(*map(without_rows, reached, shapes))
 
 
 def continued(field: np.ndarray, known: np.ndarray, layers: int) -> tuple[np.ndarray, np.ndarray]:
     """The same of one field, float32."""
-    before = with_rows(field)
-    u, layer = np.empty_like(before), np.empty(before.shape, np.uint8)
-    rows, after = np.empty(u.shape[:2], np.uint8), np.empty(u.shape[:2], np.uint8)
-    _continue(u, layer, rows, after, before, with_rows(known), layers)
-    return without_rows(u, field.shape), without_rows(layer != _UNKNOWN, field.shape)
+    before, at = with_rows(field), with_rows(known)
+    u, bits, after = np.empty_like(before), _no_bits(at), _no_bits(at)
+    _continue(u, bits, after, before, at, layers)
+    reached = _unpacked(after if layers & 1 else bits, at)
+    return without_rows(u, field.shape), without_rows(reached, field.shape)
+
+
+def _no_bits(known) -> np.ndarray:
+    """Memory for a bit for each value, 64 of a row in a word, the lowest first."""
+    return np.empty((*known.shape[:2], words(known.shape[2])), np.uint64)
+
+
+def _unpacked(bits, known) -> np.ndarray:
+    """Bits as bool, as many as there are values."""
+    return np.unpackbits(bits.view(np.uint8), axis=2, count=known.shape[2], bitorder="little").view(np.bool_)
 
 
 def trusted(known: Faces, open: Faces, narrow: float) -> Faces:
@@ -94,92 +102,83 @@ def _beside_trusted(known, open, narrow, i, j, k):
 
 
 @kernel(parallel=False)
-def _continue_faces(u, layer, rows, after, before, known, layers):
+def _continue_faces(u, bits, after, before, known, layers):
     for a in range(3):
-        _continue(u[a], layer[a], rows[a], after[a], before[a], known[a], layers)
+        _continue(u[a], bits[a], after[a], before[a], known[a], layers)
 
 
 @kernel(parallel=False)
-def _continue(u, layer, rows, after, before, known, layers):
-    _first_layer(u, layer, rows, before, known)
-    for n in range(1, layers + 1):
+def _continue(u, bits, after, before, known, layers):
+    _first_layer(u, bits, before, known)
+    for n in range(layers):
         if n & 1:
-            _average_layer(u, layer, after, rows, n)
+            _average_layer(u, bits, after)
         else:
-            _average_layer(u, layer, rows, after, n)
+            _average_layer(u, after, bits)
 
 
 @kernel
-def _first_layer(u, layer, rows, before, known):
-    """Keep known faces and mark them 0, make others zero and unknown, and mark each row by what it has."""
+def _first_layer(u, bits, before, known):
+    """Keep known faces, with a bit for each, and make others zero."""
     for plane in prange(known.shape[0]):
         for j in range(known.shape[1]):
-            value, mark, given, at = u[plane, j], layer[plane, j], before[plane, j], known[plane, j]
-            count = 0
-            for k in range(at.shape[0]):
+            value, given, at, row = u[plane, j], before[plane, j], known[plane, j], bits[plane, j]
+            for k in range(len(at)):
                 value[k] = given[k] if at[k] else np.float32(0)
-                mark[k] = 0 if at[k] else _UNKNOWN
-                count += at[k]
-            rows[plane, j] = (_SOME if count > 0 else 0) | (0 if count == at.shape[0] else _LACK)
+            for word in range(len(row)):
+                some = np.uint64(0)
+                for k in range(64 * word, min(64 * word + 64, len(at))):
+                    some |= np.uint64(at[np.uint64(k)]) << np.uint64(k & 63)
+                row[word] = some
 
 
 @kernel
-def _average_layer(u, layer, after, rows, n):
-    """Fill the faces of one axis beside those of layers before n, and mark them n; `after` says what rows have then.
+def _average_layer(u, after, bits):
+    """Fill the faces of one axis beside those that have bits, and give them theirs in `after`.
 
-    Faces marked by other threads meanwhile are n or unknown, neither of which
-    is read, so the order does not matter.
+    What other threads fill meanwhile has none yet, and does not count: so the order does not matter.
     """
     ni, nj, nk = u.shape
+    last, one, end = bits.shape[2] - 1, np.uint64(1), np.uint64(63)
+    beyond = np.uint64(nk - 1) & end  # bit of the last face
     for plane in prange(ni):
         i = np.int64(plane)
-        i0, i1 = max(i - 1, 0), min(i + 1, ni - 1)  # at the sides the row itself, whose face is unknown
-        fresh = np.empty(nk, np.bool_)  # faces of a row to be filled
+        i0, i1 = max(i - 1, 0), min(i + 1, ni - 1)  # at the sides the row itself, whose face has no bit
         for j in range(nj):
             j0, j1 = max(j - 1, 0), min(j + 1, nj - 1)
-            after[i, j] = rows[i, j]
-            around = rows[i, j] | rows[i0, j] | rows[i1, j] | rows[i, j0] | rows[i, j1]
-            if not rows[i, j] & _LACK or not around & _SOME:
-                continue
-            mark, value = layer[i, j], u[i, j]
-            mark_i0, mark_i1, mark_j0, mark_j1 = layer[i0, j], layer[i1, j], layer[i, j0], layer[i, j1]
-            for k in range(nk):  # without branches: most rows have nothing to fill
-                fresh[k] = (mark_i0[k] < n) | (mark_i1[k] < n) | (mark_j0[k] < n) | (mark_j1[k] < n)
-            next_fresh, next_mark = fresh[1:], mark[1:]
-            for k in range(nk - 1):
-                next_fresh[k] |= mark[k] < n
-            for k in range(nk - 1):
-                fresh[k] |= next_mark[k] < n
-            lacking = filled = 0
-            for k in range(nk):
-                fresh[k] &= mark[k] == _UNKNOWN
-                lacking += mark[k] == _UNKNOWN
-                filled += fresh[k]
-            if filled == lacking:
-                after[i, j] &= _SOME
-            if filled == 0:
-                continue
-            after[i, j] |= _SOME
-            u_i0, u_i1, u_j0, u_j1 = u[i0, j], u[i1, j], u[i, j0], u[i, j1]
-            for k in range(nk):
-                if not fresh[k]:
+            for word in range(last + 1):
+                here = bits[i, j, word]
+                a, b, c, d = bits[i0, j, word], bits[i1, j, word], bits[i, j0, word], bits[i, j1, word]
+                e, f = here << one, here >> one
+                if word > 0:
+                    e |= bits[i, j, word - 1] >> end
+                if word < last:
+                    f |= bits[i, j, word + 1] << end
+                fresh = (a | b | c | d | e | f) & ~here
+                if word == last:
+                    fresh &= ~(~one << beyond)
+                after[i, j, word] = here | fresh
+                if fresh == 0:
                     continue
-                k0, k1 = max(k - 1, 0), min(k + 1, nk - 1)
-                total, count = 0.0, 0
-                if mark_i0[k] < n:
-                    total, count = total + u_i0[k], count + 1
-                if mark_i1[k] < n:
-                    total, count = total + u_i1[k], count + 1
-                if mark_j0[k] < n:
-                    total, count = total + u_j0[k], count + 1
-                if mark_j1[k] < n:
-                    total, count = total + u_j1[k], count + 1
-                if mark[k0] < n:
-                    total, count = total + value[k0], count + 1
-                if mark[k1] < n:
-                    total, count = total + value[k1], count + 1
-                value[k] = total / count
-                mark[k] = n
+                value, u_i0, u_i1, u_j0, u_j1 = u[i, j], u[i0, j], u[i1, j], u[i, j0], u[i, j1]
+                while fresh:
+                    bit = lowest_bit(fresh)
+                    fresh &= fresh - one
+                    k = np.uint64(64 * word) + bit
+                    total, count = 0.0, 0
+                    if a >> bit & one:
+                        total, count = total + u_i0[k], count + 1
+                    if b >> bit & one:
+                        total, count = total + u_i1[k], count + 1
+                    if c >> bit & one:
+                        total, count = total + u_j0[k], count + 1
+                    if d >> bit & one:
+                        total, count = total + u_j1[k], count + 1
+                    if e >> bit & one:
+                        total, count = total + value[k - one], count + 1
+                    if f >> bit & one:
+                        total, count = total + value[k + one], count + 1
+                    value[k] = total / count
 
 
 def constrain(

@@ -10,7 +10,7 @@ from paddlewheel.types import Boundary, Faces, Grid
 
 __all__ = ["Window", "window_around"]
 
-ALIGNED = 8  # cells: windows begin and end at multiples of this, so that they seldom change
+ALIGNED = 4  # cells: windows begin and end at multiples of this, so that they seldom change
 WORTHWHILE = 0.8  # part of the domain above which all of it is looked at: to cut out fields costs time too
 _BLOCK = 1 << 14  # points
 

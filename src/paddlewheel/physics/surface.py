@@ -14,7 +14,7 @@ from paddlewheel.grid.distance import CLOSED, UNKNOWN, grow, straighten_at_walls
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.grid.plane import tangent_plane
 from paddlewheel.grid.stencil import required
-from paddlewheel.kernel import kernel, prange
+from paddlewheel.kernel import kernel, prange, words
 from paddlewheel.types import Grid
 
 __all__ = ["FAR", "liquid_volume", "surface_distance"]
@@ -30,8 +30,6 @@ _SPARSE = 0.25  # Σ w, of that inside liquid, below which that is not so: drops
 # change sign: a surface that bulges where it is hollow pulls itself apart.
 _SMOOTH = 1 / 48
 _BEND = 0.6  # cells: a second difference this large is an edge or a sheet, and not a bump
-
-_WET, _DRY, _SOLID = 1, 2, 4  # a cell has particles; has none and is open; has its centre in a solid
 
 
 def surface_distance(
@@ -70,10 +68,10 @@ def surface_distance(
     solid = required(solid, np.float32)
 
     h = np.float32(grid.h)
-    phi, state = np.empty(grid.shape, np.float32), np.empty(grid.shape, np.uint8)
-    layer, near = np.empty(grid.shape, np.uint8), np.empty(grid.shape, np.bool_)
+    phi, layer = np.empty(grid.shape, np.float32), np.empty(grid.shape, np.uint8)
+    near, (wet, dry) = np.empty(grid.shape, np.bool_), np.empty((2, *grid.shape[:2], words(grid.shape[2])), np.uint64)
     seen_by = _seen_by(per_cell > 1, grid.is_2d)
-    _classify(phi, state, layer, near, first, solid, int(seen_by.reach), h)
+    _classify(phi, layer, near, wet, dry, first, solid, int(seen_by.reach), h)
     near = np.flatnonzero(near)
     sparse = np.float32(_SPARSE * per_cell * seen_by.full)
     _offset_distances(phi, layer, near, position, first, grid.first, solid, seen_by, sparse, h)
@@ -114,46 +112,68 @@ def _seen_by(many: bool, flat: bool, entries: int = 256) -> _Kernel:
 
 
 @kernel
-def _classify(phi, state, layer, near, first, solid, reach, h):
-    """Which cells have both particles and an open empty cell within `reach` cells; φ in those that have not."""
+def _classify(phi, layer, near, wet, dry, first, solid, reach, h):
+    """Which cells have both particles and an open empty cell within `reach` cells; φ in those that have not.
+
+    wet and dry are memory for bits, 64 cells of a row in a word: it has particles; it has none and its centre is in no
+    solid.
+    """
     nx, ny, nz = phi.shape
-    walled = solid.shape[0] > 0
+    walled, words = solid.shape[0] > 0, wet.shape[2]
     for plane in prange(nx):
         i = np.int64(plane)
         for j in range(ny):
-            row = state[i, j]
-            cell = (i * ny + j) * nz
+            cell, mark = (i * ny + j) * nz, layer[i, j]
             for k in range(nz):
-                row[k] = _WET if first[cell + k + 1] > first[cell + k] else _DRY
+                mark[k] = UNKNOWN
             if walled:
                 for k in range(nz):
                     if _center(solid, i, j, k) <= 0.0:
-                        row[k] = (row[k] & _WET) | _SOLID
+                        mark[k] = CLOSED
+            for word in range(words):
+                full = empty = np.uint64(0)
+                for k in range(64 * word, min(64 * word + 64, nz)):
+                    some = first[np.uint64(cell + k + 1)] > first[np.uint64(cell + k)]
+                    full |= np.uint64(some) << np.uint64(k & 63)
+                    empty |= np.uint64((not some) & (mark[np.uint64(k)] == UNKNOWN)) << np.uint64(k & 63)
+                wet[i, j, word], dry[i, j, word] = full, empty
     for plane in prange(nx):
         i = np.int64(plane)
-        around, beyond = np.empty(nz, np.uint8), np.empty(nz, np.uint8)
+        far = reach + 1
+        around, beside = np.empty(words, np.uint64), np.empty(words, np.uint64)
         for j in range(ny):
-            around[:] = 0
-            for a in range(max(i - reach, 0), min(i + reach + 1, nx)):
-                for b in range(max(j - reach, 0), min(j + reach + 1, ny)):
-                    row = state[a, b]
-                    for k in range(nz):
-                        around[k] |= row[k]
-            # A flat surface low in its cells leaves the cell below the last liquid one without an empty neighbour.
-            far = reach + 1
-            beyond[:] = state[max(i - far, 0), j]
-            for row in (state[min(i + far, nx - 1), j], state[i, max(j - far, 0)], state[i, min(j + far, ny - 1)]):
-                for k in range(nz):
-                    beyond[k] |= row[k]
-            row = state[i, j]
-            for k in range(nz):
-                bits = around[k]
+            for word in range(words):
+                full = empty = np.uint64(0)
+                for a in range(max(i - reach, 0), min(i + far, nx)):
+                    for b in range(max(j - reach, 0), min(j + far, ny)):
+                        full |= wet[a, b, word]
+                        empty |= dry[a, b, word]
+                around[word], beside[word] = full, empty
+            for word in range(words):
+                full, empty = around[word], beside[word]
                 for step in range(1, far):
-                    bits |= around[max(k - step, 0)] | around[min(k + step, nz - 1)]
-                dry = bits | beyond[k] | row[max(k - far, 0)] | row[min(k + far, nz - 1)]
-                near[i, j, k] = (bits & _WET) != 0 and (dry & _DRY) != 0
-                phi[i, j, k] = -FAR * h if bits & _WET else FAR * h
-                layer[i, j, k] = CLOSED if row[k] & _SOLID else UNKNOWN
+                    full |= _along_row(around, word, step) | _along_row(around, word, -step)
+                    empty |= _along_row(beside, word, step) | _along_row(beside, word, -step)
+                # A flat surface low in its cells leaves the cell below the last liquid one without an empty neighbour.
+                empty |= dry[max(i - far, 0), j, word] | dry[min(i + far, nx - 1), j, word]
+                empty |= dry[i, max(j - far, 0), word] | dry[i, min(j + far, ny - 1), word]
+                empty |= _along_row(dry[i, j], word, far) | _along_row(dry[i, j], word, -far)
+                both, begin = full & empty, 64 * word
+                count = min(64, nz - begin)
+                value, mark = phi[i, j, begin : begin + count], near[i, j, begin : begin + count]
+                for k in range(count):
+                    mark[k] = both >> np.uint64(k) & np.uint64(1)
+                    value[k] = np.float32(-FAR) * h if full >> np.uint64(k) & np.uint64(1) else np.float32(FAR) * h
+
+
+@kernel(parallel=False)
+def _along_row(bits, word, step):
+    """A word of a row whose bits are those `step` places on, zero beyond the ends."""
+    if step > 0:
+        later = bits[word + 1] << np.uint64(64 - step) if word + 1 < len(bits) else np.uint64(0)
+        return bits[word] >> np.uint64(step) | later
+    earlier = bits[word - 1] >> np.uint64(64 + step) if word > 0 else np.uint64(0)
+    return bits[word] << np.uint64(-step) | earlier
 
 
 @kernel(parallel=False)
