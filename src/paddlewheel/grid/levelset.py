@@ -3,12 +3,13 @@
 import numpy as np
 
 from paddlewheel.grid.plane import fitted_plane, tangent_plane
-from paddlewheel.grid.stencil import required, with_rows, without_rows
+from paddlewheel.grid.stencil import required
 from paddlewheel.kernel import kernel, prange
 
 __all__ = ["STEEPEST", "extend", "extend_into_solids", "liquid_box"]
 
 STEEPEST = 1.5  # |∇φ| of a signed distance is 1: a fit much steeper than that follows noise
+_UNKNOWN, _SOLID = 127, 128  # layers: that of a cell that is not reached yet, and what is added in solids
 _TOUCHING = 0.25  # cells by which liquid must be nearer to its surface than to a wall: the wall's distance is a mean
 
 
@@ -27,15 +28,12 @@ def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int
     box = liquid_box(whole, margin=layers + 3)
     phi = np.ascontiguousarray(whole[box])
     solid = np.ascontiguousarray(solid[tuple(slice(s.start, s.stop + 1) for s in box)])
-    outside, believed = np.empty(phi.shape, np.bool_), np.empty(phi.shape, np.bool_)
-    _believe(outside, believed, phi, solid, _TOUCHING * h)
-    extended, reached = _extended(phi, believed, h, layers, solid, outside)
-    wet = (outside | reached) & (extended < 0)
-    for _ in range(2):  # in a cut corner a centre can be more than a cell deep
-        front = _beside(wet) & ~outside & ~reached
-        extended[front] = -0.5 * h
-        wet |= front
-    whole[box] = extended
+    layer = np.empty(phi.shape, np.uint8)
+    _believe(layer, phi, solid, _TOUCHING * h)
+    _carry_on(phi, layer, layers, solid, h)
+    for n in range(layers + 1, layers + 3):  # in a cut corner a centre can be more than a cell deep
+        _soak(phi, layer, n, np.float32(-0.5 * h))
+    whole[box] = phi
     return whole
 
 
@@ -66,83 +64,93 @@ def extend(phi: np.ndarray, known: np.ndarray, h: float, layers: int = 5) -> np.
     directions the data say nothing of are continued as constants. Cells farther
     than `layers` from known ones keep their values.  B08 §5.2 and figure 7.
     """
-    phi, known = np.array(phi, np.float32, order="C"), np.array(known, bool, order="C")
+    phi, known = np.array(phi, np.float32, order="C"), np.asarray(known, bool)
     if phi.ndim != 3 or phi.shape != known.shape:
         raise ValueError(f"phi of shape {phi.shape}, known of shape {known.shape}: expected one value per cell in both")
-    return _extended(phi, known, h, layers, np.empty((0, 0, 0), np.float32), np.array(True))[0]
+    _carry_on(phi, np.where(known, 0, _UNKNOWN).astype(np.uint8), layers, np.empty((0, 0, 0), np.float32), h)
+    return phi
 
 
-def _extended(phi, known, h, layers, solid, source) -> tuple[np.ndarray, np.ndarray]:
-    """φ carried into the cells that are not known, and the cells where it is known then.
+def _carry_on(phi, layer, layers, solid, h) -> None:
+    """Carry φ, in place, on from the cells of layer 0 to the UNKNOWN ones, which get the number of their layer.
 
-    Fits are to cells of `source` only. With `solid`, its distance at nodes, they keep to their side of a wall.
+    Cells in solids have _SOLID added to their number: they are reached, but nothing is fitted to them. With `solid`,
+    its distance at nodes, fits keep to their side of a wall.
     """
-    phi, known = phi.copy(), known.copy()
-    for _ in range(layers):
-        cells = np.flatnonzero(_beside(known))
-        if len(cells) == 0:
-            break
-        values = np.empty(len(cells), np.float32)
-        _fit(values, cells, phi, (~(known & source)).view(np.uint8), solid, h)
-        found = ~np.isnan(values)
-        phi.reshape(-1)[cells[found]] = values[found]
-        known.reshape(-1)[cells[found]] = True
-    return phi, known
-
-
-def _beside(known: np.ndarray) -> np.ndarray:
-    """Unknown cells that share a face with a known one."""
-    rows = with_rows(known)
-    beside = np.empty_like(rows)
-    _mark_beside(beside, rows)
-    return without_rows(beside, known.shape)
+    for n in range(1, layers + 1):
+        _fit_layer(phi, layer, n, solid, h)
 
 
 @kernel
-def _mark_beside(beside, known):
-    ni, nj, nk = known.shape
-    for plane in prange(ni):
-        i = np.int64(plane)
-        for j in range(nj):
-            out, here = beside[i, j], known[i, j]
-            below_i, above_i = known[max(i - 1, 0), j], known[min(i + 1, ni - 1), j]
-            below_j, above_j = known[i, max(j - 1, 0)], known[i, min(j + 1, nj - 1)]
-            for k in range(nk):
-                out[k] = below_i[k] | above_i[k] | below_j[k] | above_j[k]
-            before, after = out[1:], here[1:]
-            for k in range(nk - 1):
-                before[k] |= here[k]
-            for k in range(nk - 1):
-                out[k] |= after[k]
-            for k in range(nk):
-                out[k] &= not here[k]
-
-
-@kernel
-def _believe(outside, believed, phi, solid, touching):
-    """Cells whose centre is in no solid; those of them where φ is that of the free surface and not of a wall."""
+def _believe(layer, phi, solid, touching):
+    """Layer 0 are cells outside solids where φ is that of the free surface and not of a wall."""
     for plane in prange(phi.shape[0]):
         i = np.int64(plane)
         for j in range(phi.shape[1]):
-            p, out, yes = phi[i, j], outside[i, j], believed[i, j]
+            p, mark = phi[i, j], layer[i, j]
             a, b, c, d = solid[i, j], solid[i + 1, j], solid[i, j + 1], solid[i + 1, j + 1]
             for k in range(p.shape[0]):
                 center = 0.125 * (np.float64(a[k]) + b[k] + c[k] + d[k] + a[k + 1] + b[k + 1] + c[k + 1] + d[k + 1])
-                out[k] = center > 0.0
-                yes[k] = center > 0.0 and (p[k] >= 0.0 or -p[k] < center - touching)
+                believed = (center > 0.0) & ((p[k] >= 0.0) | (-p[k] < center - touching))
+                mark[k] = (_SOLID if center <= 0.0 else 0) + (0 if believed else _UNKNOWN)
 
 
 @kernel
-def _fit(values, cells, phi, layer, solid, h):
-    ny, nz = phi.shape[1], phi.shape[2]
-    for n in prange(len(cells)):
-        cell = np.int64(cells[n])
-        values[n] = _fitted_value(phi, layer, solid, h, cell // (ny * nz), cell // nz % ny, cell % nz)
+def _fit_layer(phi, layer, n, solid, h):
+    """Layer n. Cells that other threads reach meanwhile have n or are unknown, neither of which is read."""
+    ni, nj, nk = phi.shape
+    for turn in prange(ni):
+        i = _spread_out(np.int64(turn), ni)
+        for j in range(nj):
+            here, value = layer[i, j], phi[i, j]
+            west, east = layer[max(i - 1, 0), j], layer[min(i + 1, ni - 1), j]
+            below, above = layer[i, max(j - 1, 0)], layer[i, min(j + 1, nj - 1)]
+            for k in range(nk):
+                if here[k] & _UNKNOWN == _UNKNOWN:
+                    nearest = min(west[k] & _UNKNOWN, east[k] & _UNKNOWN, below[k] & _UNKNOWN, above[k] & _UNKNOWN)
+                    nearest = min(nearest, here[max(k - 1, 0)] & _UNKNOWN, here[min(k + 1, nk - 1)] & _UNKNOWN)
+                    if nearest < n:
+                        found = _fitted_value(phi, layer, n, solid, h, i, j, k)
+                        if not np.isnan(found):
+                            value[k] = found
+                            here[k] = here[k] - _UNKNOWN + n
 
 
 @kernel(parallel=False)
-def _fitted_value(phi, layer, solid, h, i, j, k):
-    """Value at cell (i, j, k) of the linear fit to the cells around it with layer 0, not a number if there is none.
+def _spread_out(turn, n):
+    """One of n planes for each turn, far from the last one: those beside walls lie together, and threads share them."""
+    half = (n + 1) // 2
+    return 2 * turn if turn < half else 2 * (turn - half) + 1
+
+
+@kernel
+def _soak(phi, layer, n, value):
+    """Give cells in solids that were not reached, beside liquid, a value, and the number n."""
+    ni, nj, nk = phi.shape
+    for plane in prange(ni):
+        i = np.int64(plane)
+        for j in range(nj):
+            for k in range(nk):
+                if layer[i, j, k] == _SOLID + _UNKNOWN and (
+                    _is_wet(phi, layer, n, max(i - 1, 0), j, k)
+                    or _is_wet(phi, layer, n, min(i + 1, ni - 1), j, k)
+                    or _is_wet(phi, layer, n, i, max(j - 1, 0), k)
+                    or _is_wet(phi, layer, n, i, min(j + 1, nj - 1), k)
+                    or _is_wet(phi, layer, n, i, j, max(k - 1, 0))
+                    or _is_wet(phi, layer, n, i, j, min(k + 1, nk - 1))
+                ):
+                    phi[i, j, k], layer[i, j, k] = value, _SOLID + n
+
+
+@kernel(parallel=False)
+def _is_wet(phi, layer, n, i, j, k):
+    """Whether there is liquid outside solids, or where they were reached before n."""
+    return phi[i, j, k] < 0.0 and layer[i, j, k] < _SOLID + n
+
+
+@kernel(parallel=False)
+def _fitted_value(phi, layer, n, solid, h, i, j, k):
+    """Value at cell (i, j, k) of the linear fit to the cells around it of layers before n, not a number if there is none.
 
     If a solid is given, cells count that its tangent plane at (i, j, k) leaves on the open side: a wall may be thin,
     and what is behind it is another matter.
@@ -153,7 +161,7 @@ def _fitted_value(phi, layer, solid, h, i, j, k):
         slope = np.sqrt(np.float64(gx * gx + gy * gy + gz * gz))
         scale = h / slope if slope > 0.0 else 0.0  # a distance grows by h from cell to cell
         wall = (np.float64(distance), scale * gx, scale * gy, scale * gz)
-    found, mean, m, g = fitted_plane(phi, layer, 1, wall, i, j, k)
+    found, mean, m, g = fitted_plane(phi, layer, n, wall, i, j, k)
     if not found:
         return np.nan
     slope = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])

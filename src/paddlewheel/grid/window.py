@@ -10,7 +10,7 @@ from paddlewheel.types import Boundary, Faces, Grid
 
 __all__ = ["Window", "window_around"]
 
-ALIGNED = 4  # cells: windows begin and end at multiples of this, so that they seldom change
+BEGINS, ENDS = 8, 4  # cells: at multiples of these windows do, so that they seldom change
 WORTHWHILE = 0.8  # part of the domain above which all of it is looked at: to cut out fields costs time too
 _BLOCK = 1 << 14  # points
 
@@ -90,8 +90,8 @@ def window_around(domain: Grid, position: np.ndarray, margin: int, boundary: Bou
         if body.filled.x.size:  # else it has left the domain
             low = np.minimum(low, body.origin)
             high = np.maximum(high, np.add(body.origin, (body.filled.y.shape[0], *body.filled.x.shape[1:])))
-    low = np.clip(low // ALIGNED * ALIGNED, 0, np.array(domain.shape) - 1).astype(int)
-    high = np.clip(-(-high // ALIGNED) * ALIGNED, low + 1, domain.shape).astype(int)
+    low = np.clip(low // BEGINS * BEGINS, 0, np.array(domain.shape) - 1).astype(int)
+    high = np.clip(-(-high // ENDS) * ENDS, low + 1, domain.shape).astype(int)
     shape = tuple((high - low).tolist())
     if math.prod(shape) > WORTHWHILE * math.prod(domain.shape):
         return Window(domain, domain)
