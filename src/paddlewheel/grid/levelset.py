@@ -150,7 +150,7 @@ def _is_wet(phi, layer, n, i, j, k):
 
 @kernel(parallel=False)
 def _fitted_value(phi, layer, n, solid, h, i, j, k):
-    """Value at cell (i, j, k) of the linear fit to the cells around it of layers before n, not a number if there is none.
+    """Value at cell (i, j, k) of the linear fit to the cells around it of layers before n, if any, else not a number.
 
     If a solid is given, cells count that its tangent plane at (i, j, k) leaves on the open side: a wall may be thin,
     and what is behind it is another matter.

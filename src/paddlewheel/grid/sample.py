@@ -19,9 +19,9 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange
 
 LANES = 32  # at most
-ABREAST = 8  # points of a cell, about as many as there are
+ABREAST = 8  # points of a cell, about as many as there are, and as a processor works on at once
 GROUP = 64  # cells, whose points are brought together by component
-_TAKEN = 6 * ABREAST  # where samples begin, after place and velocity of those abreast
+_X_PLACE, _Y_PLACE, _Z_PLACE, _U_THERE, _V_THERE, _W_THERE = (np.uint64(n * ABREAST) for n in range(6))
 SLABS = 32  # of about equal numbers of points; those of one colour are two planes apart or more and never meet
 
 # Rows of the buffer, with a number for each lane and then zeros: where in its cell a point is, what it carries (the
@@ -183,93 +183,138 @@ def _lanes(length):
 
 
 @kernel
-def take_from_faces(values, kept, faces, position, first, lowest, slabs, h):
-    """Give points what `face_value` is where they are, and of the values they had the part to be kept."""
+def take_from_faces(values, kept, faces, position, turn, first, lowest, slabs, h):
+    """Give points what `face_value` is where they are, and of the values they had the part to be kept.
+
+    turn tells along which axis of the faces each of their coordinates and components is.
+    """
     ny, nz = faces[2].shape[1], faces[0].shape[2]
     for n in prange(len(slabs) - 1):
         slab = np.int64(n)
         begin, end = slabs[slab] * ny * nz, slabs[slab + 1] * ny * nz
         longest = 0
-        for cell in range(begin, end, GROUP):
-            longest = max(longest, first[min(cell + GROUP, end)] - first[cell])
-        work, rows = np.empty(_TAKEN + 54, np.float32), np.zeros((6, longest + ABREAST), np.float32)
-        for cell in range(begin, end, GROUP):
-            start, stop = first[cell], first[min(cell + GROUP, end)]
-            _bring_together(rows, position, start, stop)
-            for c in range(cell, min(cell + GROUP, end)):
-                if first[c] < first[c + 1]:
-                    index = _indices(c, ny, nz)
-                    _load_faces(work, _TAKEN, faces[0], 0, index)
-                    _load_faces(work, _TAKEN + 18, faces[1], 1, index)
-                    _load_faces(work, _TAKEN + 36, faces[2], 2, index)
-                    for at in range(first[c] - start, first[c + 1] - start, ABREAST):
-                        _mix_faces(work, rows, at, index, lowest, 1.0 / h)
-            _give(values, kept, rows, start, stop)
+        for group in range(begin, end, GROUP):
+            longest = max(longest, first[min(group + GROUP, end)] - first[group])
+        work, rows = np.empty(6 * ABREAST, np.float32), np.zeros((6, longest + ABREAST), np.float32)
+        for group in range(begin, end, GROUP):
+            cell, stop = group, min(group + GROUP, end)
+            start, count = first[group], first[stop] - first[group]
+            _bring_together(rows, position, turn, start, count)
+            while cell < stop:
+                after = min((cell // nz + 1) * nz, stop)
+                _take_in_row(rows, work, faces, first, start, cell, after, lowest, 1.0 / h)
+                cell = after
+            _give(values, kept, rows, turn, start, count)
 
 
 @kernel(parallel=False)
-def _bring_together(rows, position, start, stop):
-    """Where points from start to stop are, in rows of x, y and z."""
-    x, y, z = rows[0], rows[1], rows[2]
-    for n in range(stop - start):
+def _bring_together(rows, position, turn, start, count):
+    """Where some points from `start` on are, in rows of x, y and z."""
+    x, y, z = rows[turn[0]], rows[turn[1]], rows[turn[2]]
+    for n in range(count):
         m, p = np.uint64(n), np.uint64(start + n)
         x[m], y[m], z[m] = position[p, 0], position[p, 1], position[p, 2]
 
 
 @kernel(parallel=False)
-def _load_faces(work, at, u, axis, index):
-    """The samples of one component on the 18 faces about a cell, by x, y and z.
+def _take_in_row(rows, work, faces, first, start, begin, end, lowest, per_cell):
+    """The velocity, in the last three rows, where the points of some cells of a row of the grid are.
 
-    Of those outside the grid the nearest inside: the field is constant there.
+    By the samples on the 18 faces of each component about a cell. Of those outside the grid the nearest inside: the
+    field is constant there. `work` has place and velocity of those abreast.
     """
-    ni, nj, nk = u.shape
-    i, j, k = index[0] - (axis != 0), index[1] - (axis != 1), index[2] - (axis != 2)
-    k0, k1, k2 = np.uint64(max(k, 0)), np.uint64(min(k + 1, nk - 1)), np.uint64(min(k + 2, nk - 1))
-    for m in range(2 + (axis != 0)):
-        plane = np.uint64(min(max(i + m, 0), ni - 1))
-        for n in range(2 + (axis != 1)):
-            row = np.uint64(min(max(j + n, 0), nj - 1))
-            work[np.uint64(at)], work[np.uint64(at + 1)] = u[plane, row, k0], u[plane, row, k1]
-            at += 2
-            if axis != 2:
-                work[np.uint64(at)] = u[plane, row, k2]
-                at += 1
-
-
-@kernel(parallel=False)
-def _mix_faces(work, rows, at, index, lowest, per_cell):
-    """The velocity, in the last three rows, where ABREAST points of a cell are, of the samples about it."""
-    for d in range(3):
-        row, low = rows[d], np.float64(lowest[d] + index[d])
-        for n in range(ABREAST):
-            work[d * ABREAST + n] = min(max(row[np.uint64(at + n)] * per_cell - low, 0.0), 1.0)
-    # none of them is loaded again in the loop, which must not be afraid that it has written over them
-    west, east = _nine(work, _TAKEN, 3, 1), _nine(work, _TAKEN + 9, 3, 1)
-    below, above = _nine(work, _TAKEN + 18, 6, 1), _nine(work, _TAKEN + 21, 6, 1)
-    back, front = _nine(work, _TAKEN + 36, 6, 2), _nine(work, _TAKEN + 37, 6, 2)
-    for n in range(ABREAST):
-        x, y, z = work[n], work[ABREAST + n], work[2 * ABREAST + n]
-        x_hats, y_hats, z_hats = _hats(x), _hats(y), _hats(z)
-        low, high = _mix_nine(west, y_hats, z_hats), _mix_nine(east, y_hats, z_hats)
-        work[3 * ABREAST + n] = low + x * (high - low)
-        low, high = _mix_nine(below, x_hats, z_hats), _mix_nine(above, x_hats, z_hats)
-        work[4 * ABREAST + n] = low + y * (high - low)
-        low, high = _mix_nine(back, x_hats, y_hats), _mix_nine(front, x_hats, y_hats)
-        work[5 * ABREAST + n] = low + z * (high - low)
-    for d in range(3):
-        row = rows[3 + d]
-        for n in range(ABREAST):
-            row[np.uint64(at + n)] = work[(3 + d) * ABREAST + n]
+    u, v, w = faces[0].reshape(-1), faces[1].reshape(-1), faces[2].reshape(-1)
+    nx, ny, nz = faces[1].shape[0], faces[2].shape[1], faces[0].shape[2]
+    i, j, k = _indices(begin, ny, nz)
+    # rows of faces before, at and after this one, below and above it
+    i0, i2, j0, j2 = max(i - 1, 0), min(i + 1, nx - 1), max(j - 1, 0), min(j + 1, ny - 1)
+    wests = _row(i, j0, ny, nz), _row(i, j, ny, nz), _row(i, j2, ny, nz)
+    easts = _row(i + 1, j0, ny, nz), _row(i + 1, j, ny, nz), _row(i + 1, j2, ny, nz)
+    lows = _row(i0, j, ny + 1, nz), _row(i, j, ny + 1, nz), _row(i2, j, ny + 1, nz)
+    highs = _row(i0, j + 1, ny + 1, nz), _row(i, j + 1, ny + 1, nz), _row(i2, j + 1, ny + 1, nz)
+    first_three = _row(i0, j0, ny, nz + 1), _row(i0, j, ny, nz + 1), _row(i0, j2, ny, nz + 1)
+    next_three = _row(i, j0, ny, nz + 1), _row(i, j, ny, nz + 1), _row(i, j2, ny, nz + 1)
+    last_three = _row(i2, j0, ny, nz + 1), _row(i2, j, ny, nz + 1), _row(i2, j2, ny, nz + 1)
+    low_x, low_y, low_z = np.float64(lowest[0] + i), np.float64(lowest[1] + j), lowest[2] - begin + k
+    for cell in range(begin, end):
+        points, beyond = first[cell] - start, first[cell + 1] - start
+        if points == beyond:
+            continue
+        # None of them is loaded again in the loop over the points, which must not be afraid to write over them.
+        here = k + cell - begin
+        k0, k1, k2 = np.uint64(max(here - 1, 0)), np.uint64(here), np.uint64(min(here + 1, nz - 1))
+        west, east = _nine(u, wests, k0, k1, k2), _nine(u, easts, k0, k1, k2)
+        below, above = _nine(v, lows, k0, k1, k2), _nine(v, highs, k0, k1, k2)
+        back = _three(w, first_three, k1) + _three(w, next_three, k1) + _three(w, last_three, k1)
+        k1 += np.uint64(1)
+        front = _three(w, first_three, k1) + _three(w, next_three, k1) + _three(w, last_three, k1)
+        for some in range(points, beyond, ABREAST):
+            at = np.uint64(some)
+            _put_eight(work, _X_PLACE, _parts(_eight(rows[0], at), per_cell, low_x))
+            _put_eight(work, _Y_PLACE, _parts(_eight(rows[1], at), per_cell, low_y))
+            _put_eight(work, _Z_PLACE, _parts(_eight(rows[2], at), per_cell, np.float64(low_z + cell)))
+            for n in range(ABREAST):
+                x, y, z = work[n], work[ABREAST + n], work[2 * ABREAST + n]
+                x_hats, y_hats, z_hats = _hats(x), _hats(y), _hats(z)
+                low, high = _mix_nine(west, y_hats, z_hats), _mix_nine(east, y_hats, z_hats)
+                work[3 * ABREAST + n] = low + x * (high - low)
+                low, high = _mix_nine(below, x_hats, z_hats), _mix_nine(above, x_hats, z_hats)
+                work[4 * ABREAST + n] = low + y * (high - low)
+                low, high = _mix_nine(back, x_hats, y_hats), _mix_nine(front, x_hats, y_hats)
+                work[5 * ABREAST + n] = low + z * (high - low)
+            _put_eight(rows[3], at, _eight(work, _U_THERE))
+            _put_eight(rows[4], at, _eight(work, _V_THERE))
+            _put_eight(rows[5], at, _eight(work, _W_THERE))
 
 
 @kernel(parallel=False, inline=True)
-def _nine(work, at, b, c):
-    """Nine samples, three times three with steps between."""
+def _row(i, j, rows, length):
+    """Where in a flat field of rows of some length a row begins."""
+    return np.uint64((i * rows + j) * length)
+
+
+@kernel(parallel=False, inline=True)
+def _three(u, rows, k):
+    """One sample of each of three rows."""
+    return u[rows[0] + k], u[rows[1] + k], u[rows[2] + k]
+
+
+# All eight are read before any is written, so that one instruction reads them, and one writes them.
+@kernel(parallel=False, inline=True)
+def _eight(row, at):
+    """Eight numbers of a row, those from a place on."""
+    a, b = at + np.uint64(2), at + np.uint64(4)
+    c, one = b + np.uint64(2), np.uint64(1)
+    return row[at], row[at + one], row[a], row[a + one], row[b], row[b + one], row[c], row[c + one]
+
+
+@kernel(parallel=False, inline=True)
+def _put_eight(row, at, numbers):
+    """Put eight numbers into a row, from a place on."""
+    a, b = at + np.uint64(2), at + np.uint64(4)
+    c, one = b + np.uint64(2), np.uint64(1)
+    row[at], row[at + one], row[a], row[a + one], row[b], row[b + one], row[c], row[c + one] = numbers
+
+
+@kernel(parallel=False, inline=True)
+def _parts(x, per_cell, low):
+    """How far through a cell that begins at `low` [cells] eight coordinates are, from 0 to 1."""
     return (
-        work[at], work[at + c], work[at + 2 * c],
-        work[at + b], work[at + b + c], work[at + b + 2 * c],
-        work[at + 2 * b], work[at + 2 * b + c], work[at + 2 * b + 2 * c],
+        _part(x[0], per_cell, low), _part(x[1], per_cell, low), _part(x[2], per_cell, low), _part(x[3], per_cell, low),
+        _part(x[4], per_cell, low), _part(x[5], per_cell, low), _part(x[6], per_cell, low), _part(x[7], per_cell, low),
     )  # fmt: skip
+
+
+@kernel(parallel=False, inline=True)
+def _part(x, per_cell, low):
+    return np.float32(min(max(x * per_cell - low, 0.0), 1.0))
+
+
+@kernel(parallel=False, inline=True)
+def _nine(u, rows, k0, k1, k2):
+    """Three samples of each of three rows."""
+    a, b, c = rows
+    return u[a + k0], u[a + k1], u[a + k2], u[b + k0], u[b + k1], u[b + k2], u[c + k0], u[c + k1], u[c + k2]
 
 
 @kernel(parallel=False, inline=True)
@@ -282,10 +327,10 @@ def _mix_nine(s, b, c):
 
 
 @kernel(parallel=False)
-def _give(values, kept, rows, start, stop):
+def _give(values, kept, rows, turn, start, count):
     """Add to the part to be kept of the values of points what the last three rows have."""
-    u, v, w = rows[3], rows[4], rows[5]
-    for n in range(stop - start):
+    u, v, w = rows[3 + turn[0]], rows[3 + turn[1]], rows[3 + turn[2]]
+    for n in range(count):
         m, p = np.uint64(n), np.uint64(start + n)
         values[p, 0] = kept * values[p, 0] + u[m]
         values[p, 1] = kept * values[p, 1] + v[m]

@@ -165,7 +165,7 @@ def to_faces(grid: Grid, particles: Particles, first: np.ndarray, *, reach: int 
     shape, lowest = (tuple(numbers[a] for a in turn) for numbers in (grid.shape, grid.first))
     if grid.is_2d:
         position, velocity = _turned(position, turn), _turned(velocity, turn)
-        affine = np.ascontiguousarray(affine[:, turn][:, :, turn])
+        affine = np.ascontiguousarray(affine[:, list(turn)][:, :, list(turn)])
     total, weight = (tuple(np.zeros([grid.face_shape(a)[b] for b in turn], np.float32) for a in turn) for _ in range(2))
     slabs = slabs_of(first, shape)
     for colour in range(2):
@@ -211,9 +211,9 @@ def density(grid: Grid, position: np.ndarray, first: np.ndarray, *, reach: int =
     return out if reach == 1 else widened(out[None])[0]
 
 
-def _turn(grid) -> list[int]:
+def _turn(grid) -> tuple[int, int, int]:
     """The order of axes in which rows of cells are longer than one: in 2-D y and z change places, and no cell does."""
-    return [0, 2, 1] if grid.is_2d else [0, 1, 2]
+    return (0, 2, 1) if grid.is_2d else (0, 1, 2)
 
 
 def _turned(vectors, turn) -> np.ndarray:
@@ -287,9 +287,12 @@ def to_particles(
     if first is None or len(affine):
         _interpolate(velocity, affine, position, change, grid.first, np.float32(flip), 1 / grid.h)
     else:
-        first = _checked_first(grid, position, first)
-        slabs = slabs_of(first, grid.shape)
-        take_from_faces(velocity, np.float32(flip), change, position, first, grid.first, slabs, grid.h)
+        first, turn = _checked_first(grid, position, first), _turn(grid)
+        shape, lowest = (tuple(numbers[a] for a in turn) for numbers in (grid.shape, grid.first))
+        if grid.is_2d:
+            change = Faces(*(np.ascontiguousarray(change[a].transpose(turn)) for a in turn))
+        slabs = slabs_of(first, shape)
+        take_from_faces(velocity, np.float32(flip), change, position, turn, first, lowest, slabs, grid.h)
     return Particles(position, velocity, affine, carried, ids)
 
 
