@@ -10,14 +10,19 @@ with the coarse levels' own cycle B_c. Sweeps reach no farther than a cell for
 each colour they go through: x and r are found in the neighbourhood of a term,
 for all its rows at once. Only the coarse levels are gone through as a whole,
 for LANES rows at once.
+
+The same tells R B b for any b half way through its V-cycle, and what the sweeps
+and the coarse levels' right-hand side would be for b − Rᵀ y: so Woodbury's
+identity (see lowrank) takes the finest level once, and the others twice.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.solve.multigrid import SMOOTHING, UNROLLED, Multigrid
+from paddlewheel.solve.multigrid import SMOOTHING, UNROLLED, Multigrid, ascend, coarse_cycle, descend
 from paddlewheel.solve.packed import place
 from paddlewheel.solve.system import Rows
 
@@ -36,6 +41,7 @@ class _Near(NamedTuple):
     start   (terms + 1,) int64: where the values of a term start
     reds    (terms,) int64: how many of its cells are red
     cell    (all,) int64: which cells of the system, in C order
+    at      (all,) int64: where they are in a vector, as flat indices
     node    (all,) int32: coarse node of each red cell
     x, r    (all, WIDTH) float32: the rows after the sweeps, and what these leave of them (at red cells: else nothing)
     """
@@ -47,22 +53,50 @@ class _Near(NamedTuple):
     start: np.ndarray
     reds: np.ndarray
     cell: np.ndarray
+    at: np.ndarray
     node: np.ndarray
     x: np.ndarray
     r: np.ndarray
 
 
-def response(multigrid: Multigrid, rows: Rows) -> np.ndarray:
-    """R B Rᵀ, (count, count), for the V-cycle B of a hierarchy; rows have their cells in C order of the system."""
-    terms, width = len(rows.start) - 1, rows.value.shape[1]
-    if width > WIDTH:
-        raise ValueError(f"rows of width {width}: expected at most {WIDTH}")
-    near = _neighbourhoods(multigrid, rows)
-    out = np.zeros((terms, width, terms, width))
-    _meet(out, near, rows.start, rows.cell, rows.value, np.array(multigrid.packed.layout.shape))
-    through = np.zeros((terms * width, terms * width))
-    _through_coarse(through, *_pushes(near, multigrid.coarse.levels[0, 2]), multigrid.coarse)
-    return out.reshape(rows.count, rows.count) + 0.5 * (through + through.T)
+class _Pushes(NamedTuple):
+    """g of all rows: (terms, 2) where those of a term begin and end, their coarse nodes, and (all, WIDTH) values."""
+
+    span: np.ndarray
+    node: np.ndarray
+    value: np.ndarray
+
+
+class Response:
+    """Rows R, with their cells in C order of a system, seen through the V-cycle B of a hierarchy.
+
+    matrix   R B Rᵀ, (count, count)
+    """
+
+    def __init__(self, multigrid: Multigrid, rows: Rows):
+        terms, width = len(rows.start) - 1, rows.value.shape[1]
+        if width > WIDTH:
+            raise ValueError(f"rows of width {width}: expected at most {WIDTH}")
+        self._multigrid, near = multigrid, _neighbourhoods(multigrid, rows)
+        self._near, self._pushes = near, _pushes(near, multigrid.coarse.levels[0, 2])
+        out = np.zeros((terms, width, terms, width))
+        _meet(out, near, rows.start, rows.cell, rows.value, np.array(multigrid.packed.layout.shape))
+        through = np.zeros((terms * width, terms * width))
+        _through_coarse(through, *self._pushes, multigrid.coarse)
+        self.matrix = out.reshape(rows.count, rows.count) + 0.5 * (through + through.T)
+
+    def corrected(self, rows: Rows, reply: np.ndarray) -> Callable[[np.ndarray, np.ndarray], None]:
+        """B − B Rᵀ reply R B as a function of (z, r), which sets z; rows have their cells as indices of a vector."""
+        rest = self._multigrid.packed.layout.zeros(np.float32)
+
+        def cycle(z, r):
+            multigrid = self._multigrid
+            _corrected_cycle(
+                z, r, rest, *rows, reply, self._near, self._pushes, *multigrid.finest, multigrid.coarse,
+                *multigrid.where,
+            )  # fmt: skip
+
+        return cycle
 
 
 def _neighbourhoods(multigrid, rows) -> _Near:
@@ -81,22 +115,20 @@ def _neighbourhoods(multigrid, rows) -> _Near:
     start = np.append(0, np.cumsum(counts.sum(axis=1) + 1))
     n = int(start[-1])
     near = _Near(
-        low, size, box, places, start, counts[:, 0].copy(), np.empty(n, np.int64), np.empty(n, np.int32),
-        np.zeros((n, WIDTH), np.float32), np.zeros((n, WIDTH), np.float32),
+        low, size, box, places, start, counts[:, 0].copy(), np.empty(n, np.int64),
+        np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros((n, WIDTH), np.float32),
+        np.zeros((n, WIDTH), np.float32),
     )  # fmt: skip
     _sweep(near, rows.start, rows.cell, rows.value, packed.inverse, packed.lower, multigrid.node, layout.starts, shape)
     return near
 
 
-def _pushes(near, nodes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """g of all rows: (terms, 2) where those of a term begin and end, their coarse nodes, and (all, WIDTH) values.
-
-    A node has four red cells, where there are all: summed once, they need not be for each of the lots.
-    """
+def _pushes(near, nodes) -> _Pushes:
+    """A node has four red cells, where there are all: summed once, they need not be for each of the lots."""
     span = np.stack([near.start[:-1], near.start[:-1]], axis=1)
     onto, push = np.empty(len(near.node), np.int32), np.zeros((len(near.node), WIDTH), np.float32)
     _sum_at_nodes(span, onto, push, near.reds, near.node, near.r, nodes)
-    return span, onto, push
+    return _Pushes(span, onto, push)
 
 
 @kernel
@@ -114,6 +146,81 @@ def _sum_at_nodes(span, onto, push, reds, node, r, nodes):
                 for p in range(WIDTH):
                     push[at, p] += r[me, p]
         span[term, 1] = end
+
+
+@kernel(parallel=False)
+def _corrected_cycle(
+    z, r, rest, start, cell, value, reply, near, pushes, room, inverse, lower, node, coarse, rows, blocks, parts
+):
+    """z = V(r − Rᵀ y)  with  y = reply R V(r)."""
+    descend(z, r, room, inverse, lower, node, coarse, rows, blocks, parts)
+    coarse_cycle(coarse)
+    y, width = np.zeros((len(start) - 1, WIDTH)), value.shape[1]
+    _see(y, near, pushes, z.reshape(-1), r.reshape(-1), coarse.x)
+    y[:, :width] = replied(reply, y[:, :width].copy().reshape(-1)).reshape((len(y), width))
+    for colour in range(2):
+        for n in range(r.shape[1]):
+            rest[colour, n] = r[colour, n]
+    _push_back(rest.reshape(-1), start, cell, value, y)
+    _take_back(z.reshape(-1), coarse.b, near, pushes, y.astype(np.float32))
+    coarse_cycle(coarse)
+    ascend(z, rest, inverse, lower, node, coarse, rows, blocks, parts)
+
+
+@kernel
+def _see(y, near, pushes, z, r, coarse_x):
+    """y = R V(r), from z after the sweeps on the way down and x of the coarse levels."""
+    for term in prange(y.shape[0]):
+        first, total = near.start[term], y[term]
+        for me in range(first + 1, near.start[term + 1]):
+            here, own = np.float64(r[np.uint64(near.at[me])]), near.x[me]
+            for p in range(WIDTH):
+                total[p] += own[p] * here
+        for me in range(first + 1, first + 1 + near.reds[term]):
+            here, own = np.float64(z[np.uint64(near.at[me])]), near.r[me]
+            for p in range(WIDTH):
+                total[p] += own[p] * here
+        for m in range(pushes.span[term, 0], pushes.span[term, 1]):
+            here, own = np.float64(coarse_x[np.uint64(pushes.node[m])]), pushes.value[m]
+            for p in range(WIDTH):
+                total[p] += own[p] * here
+
+
+@kernel(parallel=False)
+def replied(reply, y):
+    """The product of a small matrix and a vector."""
+    out = np.zeros(len(y))
+    for i in range(len(y)):
+        for j in range(len(y)):
+            out[i] += reply[i, j] * y[j]
+    return out
+
+
+@kernel(parallel=False)
+def _push_back(rest, start, cell, value, y):
+    """rest −= Rᵀ y."""
+    for term in range(y.shape[0]):
+        for m in range(start[term], start[term + 1]):
+            total = 0.0
+            for p in range(value.shape[1]):
+                total += value[m, p] * y[term, p]
+            rest[cell[m]] -= total
+
+
+@kernel(parallel=False)
+def _take_back(z, coarse_b, near, pushes, y):
+    """Take what the sweeps make of Rᵀ y from z, and what they leave of it from the coarse levels' right-hand side."""
+    for term in range(y.shape[0]):
+        for me in range(near.start[term] + 1, near.start[term + 1]):
+            total = np.float32(0.0)
+            for p in range(WIDTH):
+                total += near.x[me, p] * y[term, p]
+            z[np.uint64(near.at[me])] -= total
+        for m in range(pushes.span[term, 0], pushes.span[term, 1]):
+            total = np.float32(0.0)
+            for p in range(WIDTH):
+                total += pushes.value[m, p] * y[term, p]
+            coarse_b[np.uint64(pushes.node[m])] -= total
 
 
 @kernel(parallel=False)
@@ -194,7 +301,7 @@ def _sweep_one(near, term, begin, stop, cell, value, inverse, lower, node, start
         i, j, k = low[0] + at // (size[1] * size[2]), low[1] + at // size[2] % size[1], low[2] + at % size[2]
         colour, here = place(starts, i, j, k)
         near.cell[first + me] = (i * shape[1] + j) * shape[2] + k
-        near.node[first + me] = node[colour, here]
+        near.at[first + me], near.node[first + me] = colour * inverse.shape[1] + here, node[colour, here]
         reciprocal[me] = inverse[colour, here]
         stride = size[1] * size[2]
         for a in range(3):
@@ -310,7 +417,7 @@ def _through_coarse_lot(out, first, span, onto, push, coarse):
 
 @kernel(parallel=False)
 def _coarse_cycles(x, b, coarse):
-    """What multigrid._coarse_cycle does, for LANES right-hand sides: those of node n are from LANES · n on."""
+    """What multigrid.coarse_cycle does, for LANES right-hand sides: those of node n are from LANES · n on."""
     levels, parent, inverse = coarse.levels, coarse.parent, coarse.inverse
     deepest = levels.shape[0] - 1
     for station in range(2 * deepest + 1):
