@@ -28,7 +28,7 @@ from paddlewheel.solve.system import Rows
 
 REACH = 2 * SMOOTHING  # cells from a term's own to where its sweeps leave anything
 WIDTH = 8  # rows of a term that are swept together, at most
-LANES = 32  # rows that go through the coarse levels together
+LANES = 24  # rows that go through the coarse levels together: those of four bodies
 
 
 class _Near(NamedTuple):
@@ -40,8 +40,7 @@ class _Near(NamedTuple):
     place   (all boxes,) int32: place of each cell of a box, 0 if none
     start   (terms + 1,) int64: where the values of a term start
     reds    (terms,) int64: how many of its cells are red
-    cell    (all,) int64: which cells of the system, in C order
-    at      (all,) int64: where they are in a vector, as flat indices
+    at      (all,) int64: where its cells are in a vector, as flat indices
     node    (all,) int32: coarse node of each red cell
     x, r    (all, WIDTH) float32: the rows after the sweeps, and what these leave of them (at red cells: else nothing)
     """
@@ -52,7 +51,6 @@ class _Near(NamedTuple):
     place: np.ndarray
     start: np.ndarray
     reds: np.ndarray
-    cell: np.ndarray
     at: np.ndarray
     node: np.ndarray
     x: np.ndarray
@@ -115,9 +113,8 @@ def _neighbourhoods(multigrid, rows) -> _Near:
     start = np.append(0, np.cumsum(counts.sum(axis=1) + 1))
     n = int(start[-1])
     near = _Near(
-        low, size, box, places, start, counts[:, 0].copy(), np.empty(n, np.int64),
-        np.zeros(n, np.int64), np.empty(n, np.int32), np.zeros((n, WIDTH), np.float32),
-        np.zeros((n, WIDTH), np.float32),
+        low, size, box, places, start, counts[:, 0].copy(), np.zeros(n, np.int64), np.empty(n, np.int32),
+        np.zeros((n, WIDTH), np.float32), np.zeros((n, WIDTH), np.float32),
     )  # fmt: skip
     _sweep(near, rows.start, rows.cell, rows.value, packed.inverse, packed.lower, multigrid.node, layout.starts, shape)
     return near
@@ -245,18 +242,17 @@ def _find(places, counts, low, size, box, start, cell, inverse, starts, shape):
 @kernel(parallel=False)
 def _find_one(own, count, low, size, cell, inverse, starts, shape):
     """Black cells get negative numbers until the red ones are counted."""
-    queue = np.empty(own.shape[0], np.int32)
+    kind, queue = _kinds(low, size, inverse, starts, shape), np.empty(own.shape[0], np.int32)
     begin, end = 0, 0
     for n in range(cell.shape[0]):
-        at = _within(low, size, shape, cell[n])
-        end += _enter(own, queue, end, count, inverse, starts, low, size, at)
+        end += _enter(own, queue, end, count, kind, _within(low, size, shape, cell[n]))
     for _ in range(REACH):
         stop = end
         for q in range(begin, stop):
             stride = size[1] * size[2]
             for a in range(3):
                 for at in (queue[q] - stride, queue[q] + stride):
-                    end += _enter(own, queue, end, count, inverse, starts, low, size, at)
+                    end += _enter(own, queue, end, count, kind, at)
                 stride = size[2] if a == 0 else 1
         begin = stop
     for at in range(own.shape[0]):
@@ -264,19 +260,30 @@ def _find_one(own, count, low, size, cell, inverse, starts, shape):
             own[at] = count[0] - own[at]
 
 
+@kernel(parallel=False)
+def _kinds(low, size, inverse, starts, shape):
+    """Of each cell of a box: 0 if it has no unknown, 1 if it is red, 2 if it is black."""
+    kind = np.zeros(size[0] * size[1] * size[2], np.int8)
+    for i in range(max(low[0], 0), min(low[0] + size[0], shape[0])):
+        for j in range(max(low[1], 0), min(low[1] + size[1], shape[1])):
+            row = ((i - low[0]) * size[1] + j - low[1]) * size[2] - low[2]
+            for k in range(max(low[2], 0), min(low[2] + size[2], shape[2])):
+                colour, here = place(starts, i, j, k)
+                if inverse[colour, here] > 0.0:
+                    kind[row + k] = 1 + colour
+    return kind
+
+
 @kernel(parallel=False, inline=True)
-def _enter(own, queue, end, count, inverse, starts, low, size, at):
+def _enter(own, queue, end, count, kind, at):
     """Number a cell of a box, if it has an unknown and no number yet; how many were entered."""
-    entered = 0
-    if own[at] == 0:
-        colour, packed_at = place(
-            starts, low[0] + at // (size[1] * size[2]), low[1] + at // size[2] % size[1], low[2] + at % size[2]
-        )
-        if inverse[colour, packed_at] > 0.0:
-            count[colour] += 1
-            own[at] = count[colour] if colour == 0 else -count[colour]
-            queue[end] = at
-            entered = 1
+    entered, here = 0, np.uint64(at)
+    if kind[here] > 0 and own[here] == 0:
+        colour = kind[here] - 1
+        count[colour] += 1
+        own[here] = count[colour] if colour == 0 else -count[colour]
+        queue[end] = at
+        entered = 1
     return entered
 
 
@@ -294,22 +301,24 @@ def _sweep_one(near, term, begin, stop, cell, value, inverse, lower, node, start
     x, r, reds = near.x[first : first + n], near.r[first : first + n], near.reds[term]
     neighbour, coupling = np.zeros((n, 6), np.int32), np.zeros((n, 6), np.float32)
     reciprocal, b = np.zeros(n, np.float32), np.zeros((n, WIDTH), np.float32)
-    for at in range(own.shape[0]):
-        me = own[at]
-        if me == 0:
-            continue
-        i, j, k = low[0] + at // (size[1] * size[2]), low[1] + at // size[2] % size[1], low[2] + at % size[2]
-        colour, here = place(starts, i, j, k)
-        near.cell[first + me] = (i * shape[1] + j) * shape[2] + k
-        near.at[first + me], near.node[first + me] = colour * inverse.shape[1] + here, node[colour, here]
-        reciprocal[me] = inverse[colour, here]
-        stride = size[1] * size[2]
-        for a in range(3):
-            _, above = place(starts, i + (a == 0), j + (a == 1), k + (a == 2))
-            neighbour[me, 2 * a], coupling[me, 2 * a] = _beside(own, at - stride), lower[a, colour, here]
-            neighbour[me, 2 * a + 1] = _beside(own, at + stride)
-            coupling[me, 2 * a + 1] = lower[a, 1 - colour, above]
-            stride = size[2] if a == 0 else 1
+    at = -1
+    for i in range(low[0], low[0] + size[0]):
+        for j in range(low[1], low[1] + size[1]):
+            for k in range(low[2], low[2] + size[2]):
+                at += 1
+                me = own[at]
+                if me == 0:
+                    continue
+                colour, here = place(starts, i, j, k)
+                near.at[first + me], near.node[first + me] = colour * inverse.shape[1] + here, node[colour, here]
+                reciprocal[me] = inverse[colour, here]
+                stride = size[1] * size[2]
+                for a in range(3):
+                    _, above = place(starts, i + (a == 0), j + (a == 1), k + (a == 2))
+                    neighbour[me, 2 * a], coupling[me, 2 * a] = _beside(own, at - stride), lower[a, colour, here]
+                    neighbour[me, 2 * a + 1] = _beside(own, at + stride)
+                    coupling[me, 2 * a + 1] = lower[a, 1 - colour, above]
+                    stride = size[2] if a == 0 else 1
     for m in range(begin, stop):
         me = own[_within(low, size, shape, cell[m])]
         if me > 0:
@@ -334,8 +343,8 @@ def _beside(own, at):
 @kernel(parallel=False, inline=True)
 def _relaxed(out, x, b, neighbour, coupling, inverse, me):
     """All rows of a cell, relaxed, into `out`."""
-    n0, n1, n2 = neighbour[me, 0], neighbour[me, 1], neighbour[me, 2]
-    n3, n4, n5 = neighbour[me, 3], neighbour[me, 4], neighbour[me, 5]
+    n0, n1, n2 = np.uint64(neighbour[me, 0]), np.uint64(neighbour[me, 1]), np.uint64(neighbour[me, 2])
+    n3, n4, n5 = np.uint64(neighbour[me, 3]), np.uint64(neighbour[me, 4]), np.uint64(neighbour[me, 5])
     c0, c1, c2 = coupling[me, 0], coupling[me, 1], coupling[me, 2]
     c3, c4, c5 = coupling[me, 3], coupling[me, 4], coupling[me, 5]
     for p in range(WIDTH):
@@ -363,13 +372,19 @@ def _meet_two(out, near, term, other, begin, stop, cell, value, shape):
             for p in range(width):
                 for q in range(width):
                     total[p, q] += x[p] * value[m, q]
-    for theirs in range(near.start[other] + 1, near.start[other] + 1 + near.reds[other]):
-        at = _within(low, size, shape, near.cell[theirs])
-        if at >= 0 and own[at] > 0:
-            r, y = near.r[first + own[at]], near.x[theirs]
-            for p in range(width):
-                for q in range(WIDTH):
-                    total[p, q] += r[p] * y[q]
+    their_low, their_size, start, reds = near.low[other], near.size[other], near.start[other], near.reds[other]
+    theirs = near.place[near.box[other] : near.box[other + 1]]
+    begin, end = np.maximum(low, their_low), np.minimum(low + size, their_low + their_size)
+    for i in range(begin[0], end[0]):
+        for j in range(begin[1], end[1]):
+            here = ((i - low[0]) * size[1] + j - low[1]) * size[2] - low[2]
+            there = ((i - their_low[0]) * their_size[1] + j - their_low[1]) * their_size[2] - their_low[2]
+            for k in range(begin[2], end[2]):
+                me, you = own[here + k], theirs[there + k]
+                if me > 0 and 0 < you <= reds:
+                    for p in range(width):
+                        for q in range(WIDTH):
+                            total[p, q] += near.r[first + me, p] * near.x[start + you, q]
     for p in range(width):
         for q in range(width):
             out[term, p, other, q] = out[other, q, term, p] = total[p, q]
