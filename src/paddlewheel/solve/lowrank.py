@@ -63,11 +63,13 @@ def free_constants(rows: Rows, label: np.ndarray, regions: int) -> np.ndarray:
 
 def _pushes(rows, label, regions) -> np.ndarray:
     """R E, (count, regions): what constants over the regions push with; exactly zero if it is rounding only."""
-    width = rows.value.shape[1]
-    term = np.repeat(np.arange(len(rows.start) - 1), np.diff(rows.start))
-    push, size = (np.zeros((len(rows.start) - 1, width, regions + 1)) for _ in range(2))
-    np.add.at(push, (term, slice(None), label), rows.value)  # label −1 goes to the last, which is dropped
-    np.add.at(size, (term, slice(None), label), np.abs(rows.value))
+    terms, width = len(rows.start) - 1, rows.value.shape[1]
+    term = np.repeat(np.arange(terms), np.diff(rows.start))
+    place = term * (regions + 1) + np.where(label < 0, regions, label)  # what is in no region goes to the last, dropped
+    push, size = np.empty((terms, width, regions + 1)), np.empty((terms, width, regions + 1))
+    for p in range(width):  # ten times as fast as np.add.at
+        for out, value in ((push, rows.value[:, p]), (size, np.abs(rows.value[:, p]))):
+            out[:, p] = np.bincount(place, value, terms * (regions + 1)).reshape(terms, regions + 1)
     push[np.abs(push) <= _NOTHING * size.max(initial=0.0)] = 0.0
     return push[..., :regions].reshape(rows.count, regions)
 
