@@ -100,6 +100,13 @@ def _refined_fraction(phi, node, below, above, b, c, mode):
         before, after = np.float64(phi[middle + below]), np.float64(phi[middle + above])
         w = 0.5 * (segment_fraction(here, before) + segment_fraction(here, after))
     else:
+        if mode == _AREA:  # most faces are not cut
+            low = high = phi[node]
+            for corner in range(1, 9):
+                value = phi[node + corner // 3 * b + corner % 3 * c]
+                low, high = min(low, value), max(high, value)
+            if low > 0.0 or high <= 0.0:
+                return 1.0 if low > 0.0 else 0.0
         w = 0.0
         for quarter in (node, node + b, node + c, node + b + c):
             face = face_corners(phi, quarter, b, c)
