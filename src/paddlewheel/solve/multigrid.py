@@ -231,7 +231,7 @@ def _cycle(z, r, room, inverse, lower, node, coarse, rows, blocks, parts):
     ascend(z, r, inverse, lower, node, coarse, rows, blocks, parts)
 
 
-@kernel(parallel=False)
+@kernel(parallel=False, inline=True)
 def descend(z, r, room, inverse, lower, node, coarse, rows, blocks, parts):
     """Sweeps of the finest level from zero; what they leave of r goes to b of the first coarse one."""
     _relax_from_zero(z, r, inverse, rows, blocks, parts)
@@ -242,7 +242,7 @@ def descend(z, r, room, inverse, lower, node, coarse, rows, blocks, parts):
     _restrict_cells(coarse.b, room, z, r, inverse, lower, node, rows, blocks, parts)
 
 
-@kernel(parallel=False)
+@kernel(parallel=False, inline=True)
 def ascend(z, r, inverse, lower, node, coarse, rows, blocks, parts):
     """The correction of the coarse levels, and the sweeps in reverse."""
     _prolong_cells(z, coarse.x, node, rows, blocks, parts)
