@@ -176,7 +176,7 @@ class Bodies:
         """Liquid and bodies after the pressure has acted on both, and what bodies rest on has held them.
 
         boundary is that in a grid, which may be a part of the domain with all bodies in it.
-        solve(boundary, terms) projects the liquid beside solids that move as in a
+        solve(boundary, terms) finds the pressure beside solids that move as in a
         boundary; opened(boundary) is that with the sources in it; air is the
         pressure on the surface [Pa]; holds are the hands at work, which have had
         their pull in this step already if not `pull`; known is what the last step
@@ -192,8 +192,8 @@ class Bodies:
         def carrying(V):
             return boundary._replace(velocity=carried(grid, boundary, with_velocities(bodies, V)))
 
-        def pushed(V, projection):
-            pressure = np.where(projection.pressure != 0.0, projection.pressure, air)
+        def pushed(V, solved):
+            pressure = np.where(solved.pressure != 0.0, solved.pressure, air)
             return accelerated(V, coupled, pressure, grid, dt)
 
         terms = None
@@ -201,9 +201,9 @@ class Bodies:
             terms = partial(pressure_rows, coupled, grid=grid, density=self.scene.density)
         impulses = dt * known["rest"] if known and "rest" in known else np.zeros(V.shape)
         held = V + np.einsum("nij,nj->ni", W, impulses)
-        projection = solve(carrying(accelerated(held, coupled, air, grid, dt)), terms)
-        after, solves = pushed(held, projection), [projection.info]
-        yielded = self._yielding(coupled, W, projection.reply)
+        solved = solve(carrying(accelerated(held, coupled, air, grid, dt)), terms)
+        after, solves = pushed(held, solved), [solved.info]
+        yielded = self._yielding(coupled, W, solved.reply)
         contacts = self.touching(bodies, after - _times(yielded, impulses), time, dt)
         for again in reversed(range(RESTS + 1)):
             free = after - _times(yielded, impulses)
@@ -215,13 +215,14 @@ class Bodies:
                 break
             impulses, before = found, after
             held = V + np.einsum("nij,nj->ni", W, impulses)
-            projection = projection.again(opened(carrying(accelerated(held, coupled, air, grid, dt))))
-            after = pushed(held, projection)
-            solves.append(projection.info)
+            solved = solved.again(opened(carrying(accelerated(held, coupled, air, grid, dt))))
+            after = pushed(held, solved)
+            solves.append(solved.info)
             yielded = _learnt(yielded, push, after - before)
         self._refuse_wild(after + more, time)
         known = {"rest": found / dt}
-        return Coupling(projection, solves, with_velocities(bodies, after + more), carrying(after), known)
+        moving = with_velocities(bodies, after + more)
+        return Coupling(solved.acted(), solves, moving, carrying(after), known)
 
     def in_friction(self, bodies, boundary: Boundary, holds, dt: float) -> RigidBodies | None:
         """The bodies as viscosity sees them in a step of dt [s], after hands pulled them; None if there are none."""

@@ -15,7 +15,7 @@ from paddlewheel.hand import Hands
 from paddlewheel.items import Force, SurfacePressure, labelled, values_at
 from paddlewheel.kernel import threads_worth
 from paddlewheel.measure import Solids
-from paddlewheel.physics.pressure import Pressed, Projection, pressed, project
+from paddlewheel.physics.pressure import Pressed, Projection, Solved, pressed, solved
 from paddlewheel.physics.transfer import to_faces
 from paddlewheel.scene import Scene
 from paddlewheel.sources import Sources
@@ -124,8 +124,8 @@ class Fluid:
         def opened(boundary) -> Boundary:
             return self.sources.opened(boundary, window)
 
-        def solve(boundary, terms=None) -> Projection:
-            return project(
+        def solve(boundary, terms=None) -> Solved:
+            return solved(
                 grid, velocity, phi, opened(boundary), dt,
                 density=scene.density, surface_pressure=surface_pressure, solver=method.solver,
                 tolerance=method.tolerance, start=start, terms=terms, separating=separating,
@@ -133,7 +133,7 @@ class Fluid:
             )  # fmt: skip
 
         if not bodies:
-            projection = solve(boundary)
+            projection = solve(boundary).acted()
             return Coupling(projection, [projection.info], (), boundary, {})
         air = np.broadcast_to(surface_pressure, grid.shape)
         return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known, pull)

@@ -5,7 +5,7 @@ import pytest
 
 from paddlewheel.solve.multigrid import Multigrid
 from paddlewheel.solve.packed import pack
-from paddlewheel.solve.response import WIDTH, response
+from paddlewheel.solve.response import WIDTH, Response
 from paddlewheel.solve.system import Rows, System, oriented
 from paddlewheel.types import Faces
 
@@ -28,17 +28,26 @@ def random_system(shape, terms, width=6, holes=0.2, seed=0):
     return oriented(System(Faces(*coupling), extra, np.zeros(shape), unknown, rows))
 
 
-def by_columns(multigrid, rows):
-    layout = multigrid.packed.layout
+def places(layout, rows):
+    """Where the cells of rows are in a vector, as flat indices."""
     where = np.unravel_index(rows.cell, layout.shape)
     colour = (np.sum(where, axis=0) + 1) % 2
-    at = layout.starts[where[0] + 1, where[1] + 1] + (where[2] + 1) // 2
-    width = rows.value.shape[1]
+    return colour * layout.size + layout.starts[where[0] + 1, where[1] + 1] + (where[2] + 1) // 2
+
+
+def as_vectors(layout, rows):
+    at, width = places(layout, rows), rows.value.shape[1]
     R = np.zeros((rows.count, 2, layout.size), np.float32)
     for t in range(len(rows.start) - 1):
         own = slice(rows.start[t], rows.start[t + 1])
         for p in range(width):
-            np.add.at(R[t * width + p], (colour[own], at[own]), rows.value[own, p])
+            np.add.at(R[t * width + p].reshape(-1), at[own], rows.value[own, p])
+    return R
+
+
+def by_columns(multigrid, rows):
+    layout = multigrid.packed.layout
+    R = as_vectors(layout, rows)
     z, out = layout.zeros(np.float32), np.empty((rows.count, rows.count))
     for n, row in enumerate(R):
         multigrid(z, row)
@@ -51,15 +60,33 @@ def by_columns(multigrid, rows):
 def test_response_is_what_v_cycles_give(shape, width):
     system = random_system(shape, terms=1 if shape == (3, 1, 2) else 5, width=width, holes=0 if shape[0] == 3 else 0.2)
     multigrid = Multigrid(pack(system))
-    expected, found = by_columns(multigrid, system.rows), response(multigrid, system.rows)
+    expected, found = by_columns(multigrid, system.rows), Response(multigrid, system.rows).matrix
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
     assert np.array_equal(found, found.T)
+
+
+@pytest.mark.parametrize("shape", [(3, 1, 2), (9, 14, 11), (40, 25, 1), (24, 26, 30)])
+@pytest.mark.parametrize("width", [1, 6])
+def test_correction_half_way_through_a_v_cycle_is_that_of_two(shape, width):
+    """B r − B Rᵀ Y R B r = B (r − Rᵀ Y R B r), whatever the symmetric Y."""
+    system = random_system(shape, terms=1 if shape == (3, 1, 2) else 5, width=width, holes=0 if shape[0] == 3 else 0.2)
+    packed, rows = pack(system), system.rows
+    multigrid, layout = Multigrid(packed), packed.layout
+    response, R = Response(multigrid, rows), as_vectors(layout, rows).astype(np.float64)
+    reply = np.linalg.inv(np.eye(rows.count) + response.matrix)
+    r = np.where(packed.inverse > 0, np.random.default_rng(1).standard_normal((2, layout.size)), 0).astype(np.float32)
+    expected, found = layout.zeros(np.float32), layout.zeros(np.float32)
+    multigrid(expected, r)
+    push = reply @ np.einsum("ncs,cs->n", R, expected)
+    multigrid(expected, (r - np.einsum("ncs,n->cs", R, push)).astype(np.float32))
+    response.corrected(rows._replace(cell=places(layout, rows)), reply)(found, r)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
 def test_a_term_without_cells_has_no_response():
     system = random_system((8, 8, 8), terms=2)
     rows = system.rows._replace(start=np.append(system.rows.start, system.rows.start[-1]))
-    found = response(Multigrid(pack(system)), rows)
+    found = Response(Multigrid(pack(system)), rows).matrix
     assert found[:12, :12].any()
     assert not found[12:].any()
     assert not found[:, 12:].any()
@@ -68,4 +95,4 @@ def test_a_term_without_cells_has_no_response():
 def test_too_many_rows_to_a_term_are_refused():
     system = random_system((8, 8, 8), terms=2, width=WIDTH + 1)
     with pytest.raises(ValueError, match=f"width {WIDTH + 1}"):
-        response(Multigrid(pack(system)), system.rows)
+        Response(Multigrid(pack(system)), system.rows)

@@ -75,14 +75,15 @@ def refined_fractions(phi: np.ndarray, weights: str) -> Faces:
     return out
 
 
-@kernel(parallel=False)
+@kernel
 def _refined_fractions(out, phi, cells, mode):
     strides = ((2 * cells[1] + 1) * (2 * cells[2] + 1), 2 * cells[2] + 1, 1)
-    for a in range(3):
-        w = out[a]
-        along, b, c = strides[a], strides[(a + 1) % 3], strides[(a + 2) % 3]
-        for i in range(w.shape[0]):
-            for j in range(w.shape[1]):
+    for plane in prange(cells[0] + 1):
+        i = np.int64(plane)
+        for a in range(3):
+            w = out[a]
+            along, b, c = strides[a], strides[(a + 1) % 3], strides[(a + 2) % 3]
+            for j in range(w.shape[1] if i < w.shape[0] else 0):
                 for k in range(w.shape[2]):
                     node, m = 2 * (i * strides[0] + j * strides[1] + k), (i, j, k)[a]
                     below, above = (-along if m > 0 else along), (along if m < cells[a] else -along)  # mirrored
@@ -100,6 +101,13 @@ def _refined_fraction(phi, node, below, above, b, c, mode):
         before, after = np.float64(phi[middle + below]), np.float64(phi[middle + above])
         w = 0.5 * (segment_fraction(here, before) + segment_fraction(here, after))
     else:
+        if mode == _AREA:  # most faces are not cut
+            low = high = phi[node]
+            for corner in range(1, 9):
+                value = phi[node + corner // 3 * b + corner % 3 * c]
+                low, high = min(low, value), max(high, value)
+            if low > 0.0 or high <= 0.0:
+                return 1.0 if low > 0.0 else 0.0
         w = 0.0
         for quarter in (node, node + b, node + c, node + b + c):
             face = face_corners(phi, quarter, b, c)

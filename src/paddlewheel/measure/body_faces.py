@@ -44,9 +44,9 @@ def carried(grid: Grid, boundary: Boundary, bodies: Sequence[Body]) -> Faces:
     """
     out = Faces(*(u.copy() for u in boundary.others))
     for body, faces in zip(bodies, boundary.bodies, strict=True):
-        for a in range(3):
+        if faces.filled.x.size:
             _carry_body(
-                out[a], faces.filled[a], faces.near[a], boundary.open[a], faces.origin, grid.first, a,
+                out, faces.filled, faces.near, boundary.open, faces.origin, grid.first,
                 body.position, body.velocity, body.angular_velocity, grid.h,
             )  # fmt: skip
     return out
@@ -129,15 +129,17 @@ def _leave_sides(grid, near, box, axis, open_sides) -> None:
         near[(*before, -1)] = False
 
 
-@kernel(parallel=False)
+@kernel
 def _mark_near(near, within, phi, origin):
     """The faces that are no farther from a body, by its distance at the nodes of its box, than from any solid."""
-    for a in range(3):
-        for i in range(near[a].shape[0]):
-            for j in range(near[a].shape[1]):
-                for k in range(near[a].shape[2]):
+    for plane in prange(near[0].shape[0]):
+        i = np.int64(plane)
+        for a in range(3):
+            mine = near[a]
+            for j in range(mine.shape[1] if i < mine.shape[0] else 0):
+                for k in range(mine.shape[2]):
                     own = _at_face(within, a, i, j, k)
-                    near[a][i, j, k] = own <= _at_face(phi, a, i + origin[0], j + origin[1], k + origin[2])
+                    mine[i, j, k] = own <= _at_face(phi, a, i + origin[0], j + origin[1], k + origin[2])
 
 
 @kernel(parallel=False)
@@ -186,19 +188,30 @@ def _open_gaps(out, phi, open, axis, first, last, h):
                             out[at] = max(out[at], 0.5 * open[i, j, k] * h)
 
 
-@kernel(parallel=False)
-def _carry_body(out, filled, near, open, origin, lowest, axis, position, velocity, omega, h):
-    b, c = (axis + 1) % 3, (axis + 2) % 3
-    for i in range(filled.shape[0]):
-        for j in range(filled.shape[1]):
-            for k in range(filled.shape[2]):
-                s = filled[i, j, k]
-                if s > 0.0 or near[i, j, k]:
-                    m, n, o = i + origin[0], j + origin[1], k + origin[2]
-                    at = (m + 0.5 * (axis != 0), n + 0.5 * (axis != 1), o + 0.5 * (axis != 2))
-                    u = velocity[axis] + omega[b] * (h * at[c] - position[c]) - omega[c] * (h * at[b] - position[b])
-                    m, n, o = m - lowest[0], n - lowest[1], o - lowest[2]
-                    if s > 0.0:
-                        out[m, n, o] += s / (1.0 - open[m, n, o]) * u
-                    elif open[m, n, o] >= 1.0:  # else others fill it
-                        out[m, n, o] = u
+@kernel
+def _carry_body(out, filled, near, open, origin, lowest, position, velocity, omega, h):
+    for plane in prange(filled[0].shape[0]):
+        i = np.int64(plane)
+        m = i + origin[0]
+        for axis in range(3):
+            part, mine, weight, carried = filled[axis], near[axis], open[axis], out[axis]
+            if i >= part.shape[0]:
+                continue
+            b, c = (axis + 1) % 3, (axis + 2) % 3
+            x = h * (m + 0.5 * (axis != 0)) - position[0]
+            for j in range(part.shape[1]):
+                n = j + origin[1]
+                y = h * (n + 0.5 * (axis != 1)) - position[1]
+                for k in range(part.shape[2]):
+                    s = part[i, j, k]
+                    if s > 0.0 or mine[i, j, k]:
+                        o = k + origin[2]
+                        z = h * (o + 0.5 * (axis != 2)) - position[2]
+                        arm_b = y if axis == 0 else z if axis == 1 else x
+                        arm_c = z if axis == 0 else x if axis == 1 else y
+                        u = velocity[axis] + omega[b] * arm_c - omega[c] * arm_b
+                        at = m - lowest[0], n - lowest[1], o - lowest[2]
+                        if s > 0.0:
+                            carried[at] += s / (1.0 - weight[at]) * u
+                        elif weight[at] >= 1.0:  # else others fill it
+                            carried[at] = u

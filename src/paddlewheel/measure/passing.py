@@ -1,19 +1,20 @@
 """Particles beside solids that move by cells in a step, and how far those take them along."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange, threads_worth
-from paddlewheel.measure.drawn import drawn_at, frames_of, in_box
+from paddlewheel.measure.drawn import drawn_at, frames_of
 from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.sample import sample
 from paddlewheel.solids.shapes import Box, Moved
 from paddlewheel.types import Grid
 
 __all__ = ["Passing", "carried_along"]
 
 _BLOCK = 4096  # particles
+_ROUND = 0.5 * np.sqrt(3.0) + 0.1  # cells from the centre of a cell to its corners, and what a table may be wrong by
 
 
 class Passing(NamedTuple):
@@ -33,32 +34,33 @@ def carried_along(grid: Grid, position: np.ndarray, passing: list[Passing]) -> t
     if len(passing) == 1:
         return _taken_by(position, *passing[0])
     with threads_worth(len(position)):
-        nearest = np.full(len(position), np.inf, np.float32)
-        way = np.empty((len(position), 3), np.float32)
-        for (shape, to, reach), frame, near in _near_each(grid, position, passing):
+        index, lists = _reached(grid, position, passing)
+        nearest = np.full(len(index), np.inf, np.float32)
+        way = np.empty((len(index), 3), np.float32)
+        for (shape, to, reach), near in zip(passing, lists, strict=True):
             drawn = np.empty((len(near), 3))
-            _draw(drawn, near, position, frame)
+            _draw(drawn, near, index, position, frames_of([shape], 0.0)[0])
             distance = shape.shape.distance(drawn)
             _take(nearest, way, near, drawn, distance, reach, *_motion(shape, to))
         taken = np.flatnonzero(nearest < np.inf)
-        return taken, way[taken]
+        return index[taken], way[taken]
 
 
-def _near_each(grid, position, passing) -> Iterator[tuple[Passing, np.ndarray, np.ndarray]]:
-    """Each solid with its frame and the indices of the particles in the box about its reach.
+def _reached(grid, position, passing) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The particles in cells that any solid reaches, and for each solid which of them are in those it reaches itself.
 
     All are listed in one go: most particles are in a cell that few solids reach, or none.
     """
-    frames = np.concatenate([frames_of([shape], reach) for shape, _, reach in passing])
-    reaching = _reaching(grid, passing)
-    counts = np.zeros((-(-len(position) // _BLOCK), len(passing)), np.int64)
-    _count_in_boxes(counts, position, frames, *reaching, grid.shape, 1 / grid.h)
+    reaching, where = _reaching(grid, passing), (grid.shape, 1 / grid.h)
+    each, any_near = np.zeros(-(-len(position) // _BLOCK), np.int64), np.empty(len(position), np.bool_)
+    counts = np.zeros((len(each), len(passing)), np.int64)
+    _count_reached(any_near, each, counts, position, *reaching, *where)
     ends = np.cumsum(counts.T).reshape(counts.T.shape)  # those of a solid together, block after block
-    starts = ends - counts.T
-    near = np.empty(ends[-1, -1] if len(counts) else 0, np.int64)
-    _list_in_boxes(near, np.ascontiguousarray(starts.T), position, frames, *reaching, grid.shape, 1 / grid.h)
-    for each, frame, start, end in zip(passing, frames, starts, ends, strict=True):
-        yield each, frame, near[start[0] : end[-1]] if len(counts) else near
+    starts, totals = ends - counts.T, counts.sum(axis=0)
+    index, near = np.empty(each.sum(), np.int64), np.empty(totals.sum(), np.int32)
+    each = np.cumsum(each) - each
+    _list_reached(index, near, each, np.ascontiguousarray(starts.T), any_near, position, *reaching, *where)
+    return index, np.split(near, np.cumsum(totals)[:-1])
 
 
 def _reaching(grid, passing) -> tuple[np.ndarray, np.ndarray]:
@@ -66,20 +68,35 @@ def _reaching(grid, passing) -> tuple[np.ndarray, np.ndarray]:
 
     Cells at a side stand for what is beyond it.
     """
-    boxes = []
+    boxes, counts = [], np.zeros(grid.shape, np.int32)
     for shape, _, reach in passing:
         low, high = shape.bounds()
         corners = np.clip(np.array([low - reach, high + reach]) / grid.h, 0, np.subtract(grid.shape, 1)).astype(int)
-        boxes.append(tuple(slice(begin, end + 1) for begin, end in corners.T))
-    counts = np.zeros(grid.shape, np.int32)
-    for box in boxes:
-        counts[box] += 1
+        box = tuple(slice(begin, end + 1) for begin, end in corners.T)
+        boxes.append((box, _cells_near(grid, shape, reach, box)))
+        counts[box] += boxes[-1][1]
     first = np.append(0, np.cumsum(counts)).astype(np.int32)
     at, which = first[:-1].reshape(grid.shape).copy(), np.empty(first[-1], np.int32)
-    for m, box in enumerate(boxes):
-        which[at[box]] = m
-        at[box] += 1
+    for m, (box, near) in enumerate(boxes):
+        which[at[box][near]] = m
+        at[box] += near
     return first, which
+
+
+def _cells_near(grid, shape, reach, box) -> np.ndarray:
+    """The cells of a box with points within reach of a solid, bool, and few others.
+
+    A distance changes by no more than the way gone, so that of a cell's centre tells. Where it is looked up that is not
+    quite so: then the box around the shape stands for it.
+    """
+    if shape.formula is None:
+        shape = Moved(Box(*shape.shape.bounds()), shape.pose)
+    near = sample(shape, [(np.arange(s.start, s.stop) + 0.5) * grid.h for s in box]) < reach + _ROUND * grid.h
+    for a in range(2 if grid.is_2d else 3):
+        ends = near.swapaxes(0, a)
+        ends[0] |= box[a].start == 0
+        ends[-1] |= box[a].stop == grid.shape[a]
+    return near
 
 
 def _taken_by(position, shape, to, reach) -> tuple[np.ndarray, np.ndarray]:
@@ -140,28 +157,32 @@ def _list_about(near, drawn, way, starts, inside, position, frame, turn, shift):
 
 
 @kernel
-def _count_in_boxes(counts, position, frames, first, which, shape, per_h):
-    """How many points of each block are in the box of each frame."""
+def _count_reached(any_near, each, counts, position, first, which, shape, per_h):
+    """The points in cells that any solid reaches, how many these are in each block, and how many of them by solid."""
     for block in prange(len(counts)):
         start = np.int64(block) * _BLOCK
         for n in range(start, min(start + _BLOCK, len(position))):
             cell = _cell(position, np.uint64(n), shape, per_h)
-            for at in range(first[cell], first[cell + np.uint64(1)]):
-                if _in_frame(position, np.uint64(n), frames, which[at]):
-                    counts[block, which[at]] += 1
+            begin, end = first[cell], first[cell + np.uint64(1)]
+            any_near[n] = begin < end
+            each[block] += begin < end
+            for at in range(begin, end):
+                counts[block, which[at]] += 1
 
 
 @kernel
-def _list_in_boxes(near, starts, position, frames, first, which, shape, per_h):
-    """And which they are, from the starts of each block and frame on."""
+def _list_reached(index, near, each, starts, any_near, position, first, which, shape, per_h):
+    """And which they are; by solid their places in that list, from the starts of each block on."""
     for block in prange(len(starts)):
-        start = np.int64(block) * _BLOCK
+        start, mine = np.int64(block) * _BLOCK, each[block]
         for n in range(start, min(start + _BLOCK, len(position))):
-            cell = _cell(position, np.uint64(n), shape, per_h)
-            for at in range(first[cell], first[cell + np.uint64(1)]):
-                if _in_frame(position, np.uint64(n), frames, which[at]):
-                    near[starts[block, which[at]]] = n
+            if any_near[n]:
+                index[mine] = n
+                cell = _cell(position, np.uint64(n), shape, per_h)
+                for at in range(first[cell], first[cell + np.uint64(1)]):
+                    near[starts[block, which[at]]] = mine
                     starts[block, which[at]] += 1
+                mine += 1
 
 
 @kernel(parallel=False)
@@ -173,18 +194,13 @@ def _cell(position, n, shape, per_h):
     return np.uint64((i * shape[1] + j) * shape[2] + k)
 
 
-@kernel(parallel=False)
-def _in_frame(position, n, frames, m):
-    return in_box(np.float64(position[n, 0]), np.float64(position[n, 1]), np.float64(position[n, 2]), frames, m)
-
-
 @kernel
-def _draw(drawn, near, position, frame):
-    """Some points as seen from a shape."""
+def _draw(drawn, near, index, position, frame):
+    """Some of the points in a list as seen from a shape."""
     for block in prange(-(-len(near) // _BLOCK)):
         start = np.int64(block) * _BLOCK
         for m in range(start, min(start + _BLOCK, len(near))):
-            drawn[m, 0], drawn[m, 1], drawn[m, 2] = _drawn(position, np.uint64(near[m]), frame)
+            drawn[m, 0], drawn[m, 1], drawn[m, 2] = _drawn(position, np.uint64(index[near[m]]), frame)
 
 
 @kernel(parallel=False)

@@ -101,15 +101,29 @@ def _slope(shapes, points, h, axes) -> np.ndarray:
 
 def distance_to(shapes, points, most) -> np.ndarray:
     """Distance to the nearest of the shapes [m] at points (n, 3), at most `most`."""
-    phi = np.full(len(points), most)
+    phi, near = np.full(len(points), most), np.empty(len(points), np.bool_)
     for shape in shapes:
         if shape.formula is not None and len(points) <= _FEW:  # to look which are near would take longer
             np.minimum(phi, shape.distance(points), out=phi)
             continue
         low, high = shape.bounds()
-        near = np.flatnonzero(((points > low - most) & (points < high + most)).all(axis=1))
-        phi[near] = np.minimum(phi[near], shape.distance(points[near]))
+        with threads_worth(len(points)):
+            _mark_between(near, points, low - most, high + most)
+        some = np.flatnonzero(near)
+        phi[some] = np.minimum(phi[some], shape.distance(points[some]))
     return phi
+
+
+@kernel
+def _mark_between(near, points, low, high):
+    """The points in a box."""
+    for block in prange((len(near) + _BLOCK - 1) // _BLOCK):
+        start = np.int64(block) * _BLOCK
+        for n in range(start, min(start + _BLOCK, len(near))):
+            p = np.uint64(n)
+            x, y, z = points[p, 0], points[p, 1], points[p, 2]
+            across = (low[0] < x) & (x < high[0]) & (low[1] < y) & (y < high[1])
+            near[p] = across & (low[2] < z) & (z < high[2])
 
 
 @kernel

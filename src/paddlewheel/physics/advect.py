@@ -22,6 +22,7 @@ HAIR = 1e-3  # cells a particle that met a solid keeps from it
 DEEPEST = 3.0  # cells; a particle deeper in a solid than this is not pushed out
 _STRIDE = 0.25  # cells a particle goes at a time beside a solid, so that it meets a wall one cell thick
 _STRIDES = 2000  # at most
+_FIRST_SPEED = 1.0  # cells in the step, until it is known
 _ROUND = 0.5 * np.sqrt(3.0) + 1e-4  # cells from a point to its nearest node, at most, and some rounding
 _REACH = 0.05  # cells to both sides over which a slope of φ is taken
 _FARTHEST = 1e12  # cells²; no particle goes so far in a step
@@ -220,18 +221,28 @@ def _move_block(block, near, work, flat, phi, h, scale, stages, low, high):
 
 @kernel
 def _move_along(position, near, chosen, way, counts, flat, phi, h, scale, low, high):
-    """The chosen particles, beside solids that go a `way` in the step, in strides, with the flow as it is seen from
-    them."""
+    """The chosen particles, beside solids that go a `way` in the step, with the flow as it is seen from them.
+
+    Those that are far from all solids in the end go the whole way at once, the others in strides.
+    """
+    cells = phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1
     for chunk in prange(len(counts)):
         rows, index = np.empty((_ROWS, _BLOCK), np.float32), np.empty((_INDICES, _BLOCK), np.int32)
         path, who, block = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64), np.empty((_BLOCK, 3), np.float32)
+        clear, close = np.empty(_BLOCK, np.bool_), np.empty(_BLOCK, np.bool_)
         start = np.int64(chunk) * _BLOCK
         mine, along = chosen[start : start + _BLOCK], way[start : start + _BLOCK]
         for m in range(len(mine)):
-            near[mine[m]] = True
             for a in range(3):
                 block[m, a] = position[mine[m], a]
-        n, strides = _set_out(block[: len(mine)], along, path, who, phi, h), 0
+        n, astray = _fly_along(
+            block[: len(mine)], along, close, clear, rows, index, path, who, flat, phi, h, scale, low, high
+        )
+        counts[chunk, 1] += astray
+        for m in range(len(mine)):
+            near[mine[m]] = close[m]
+        _set_out(block, along, path, who, n, phi, h)
+        strides = 0
         while n > 0:
             strides += 1
             for m in range(n):
@@ -240,7 +251,7 @@ def _move_along(position, near, chosen, way, counts, flat, phi, h, scale, low, h
                 rows[_SCALE, m] = scale * path[_SHARE, m]
                 for a in range(3):
                     rows[_START + a, m] = path[a, m] - along[who[m], a] / h
-            _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), 1)
+            _go(rows, index, n, flat, cells, 1)
             for m in range(n):
                 counts[chunk, 1] += not rows[_FAR, m] < _FARTHEST
                 for a in range(3):
@@ -251,19 +262,49 @@ def _move_along(position, near, chosen, way, counts, flat, phi, h, scale, low, h
 
 
 @kernel(parallel=False)
-def _set_out(position, way, path, who, phi, h):
-    """Put all particles on the list `who`, where the solid takes them; if that is in another, where they are."""
-    for p in range(len(position)):
+def _fly_along(position, way, near, clear, rows, index, path, who, flat, phi, h, scale, low, high):
+    """Move the particles that one stride takes all the way, with no solid near it, from where their own takes them.
+
+    How many are left, on the list `who`, and how many are not finite. `near` are those that may have come near a solid.
+    """
+    n, left, per_h = len(position), 0, 1.0 / h
+    for m in range(n):
+        rows[_SCALE, m] = scale
         for a in range(3):
-            path[a, p] = (np.float64(position[p, a]) + way[p, a]) / h
-        path[_DISTANCE, p] = node_value(phi, path[0, p], path[1, p], path[2, p]) / h
-        if path[_DISTANCE, p] < 0.0:
+            path[a, m] = (np.float64(position[m, a]) + way[m, a]) / h
+            rows[_START + a, m] = path[a, m] - way[m, a] / h
+    _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), 1)
+    for a in range(3):
+        for m in range(n):
+            rows[_GONE + a, m] -= way[m, a] / h
+            rows[_START + a, m] = path[a, m]
+    astray = _look_ahead(near, clear, rows, index, phi, per_h, n)
+    for m in range(n):
+        if clear[m] and per_h * rows[_AWAY, m] - _ROUND >= _FIRST_SPEED:
+            dx, dy, dz = np.float64(rows[_GONE, m]), np.float64(rows[_GONE + 1, m]), np.float64(rows[_GONE + 2, m])
+            x, y, z = _kept(path[0, m] + dx, path[1, m] + dy, path[2, m] + dz, low, high)
+            _put(position[m], h, x - per_h * position[m, 0], y - per_h * position[m, 1], z - per_h * position[m, 2])
+        elif rows[_FAR, m] < _FARTHEST:
+            near[m] = True
+            who[left] = m
+            left += 1
+    return left, astray
+
+
+@kernel(parallel=False)
+def _set_out(position, way, path, who, n, phi, h):
+    """Put the particles on the list `who` where the solid takes them; if that is in another, where they are."""
+    for m in range(n):
+        p = who[m]
+        for a in range(3):
+            path[a, m] = (np.float64(position[p, a]) + way[p, a]) / h
+        path[_DISTANCE, m] = node_value(phi, path[0, m], path[1, m], path[2, m]) / h
+        if path[_DISTANCE, m] < 0.0:
             for a in range(3):
                 way[p, a] = 0.0
-                path[a, p] = position[p, a] / h
-            path[_DISTANCE, p] = node_value(phi, path[0, p], path[1, p], path[2, p]) / h
-        path[_LEFT, p], path[_SPEED, p], who[p] = 1.0, 4.0 * _STRIDE, p
-    return len(position)
+                path[a, m] = position[p, a] / h
+            path[_DISTANCE, m] = node_value(phi, path[0, m], path[1, m], path[2, m]) / h
+        path[_LEFT, m], path[_SPEED, m] = 1.0, _FIRST_SPEED
 
 
 @kernel(parallel=False)
@@ -377,7 +418,9 @@ def _stride(path, rows, m, phi, per_h, low, high):
         return False
     # above 0 from outside: inside a wall one cell thick φ may be 0 throughout
     level = distance if distance < 0.0 else min(HAIR, max(distance, 0.01 * HAIR))
-    x, y, z, reached = _lifted(phi, per_h, low, high, x, y, z, level, 4)
+    reached = per_h * node_value(phi, x, y, z)
+    if reached < level:
+        x, y, z, reached = _lifted(phi, per_h, low, high, x, y, z, level, 4)
     if reached < level:
         return False
     path[0, m], path[1, m], path[2, m], path[_DISTANCE, m] = x, y, z, reached

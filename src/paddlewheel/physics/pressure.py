@@ -83,6 +83,21 @@ class Projection(NamedTuple):
     attached: np.ndarray | None = None
 
 
+class Solved(NamedTuple):
+    """A pressure that has not acted yet: where bodies rest on something, the first ones never do.
+
+    pressure, info, reply   as of a Projection
+    again     again(boundary): the same beside solids that move otherwise, from this pressure on
+    acted     acted(): the projection, of the last one that was solved for
+    """
+
+    pressure: np.ndarray
+    info: SolveInfo
+    reply: np.ndarray | None
+    again: "Callable[[Boundary], Solved]"
+    acted: Callable[[], Projection]
+
+
 def project(
     grid: Grid,
     velocity: Faces,
@@ -108,12 +123,35 @@ def project(
     cells at walls, bool, that liquid may leave: those at which this pressure and
     the one that is `acting` already [Pa, above that on the surface] are zero together.
     """
+    return solved(
+        grid, velocity, phi, boundary, dt, density=density, surface_pressure=surface_pressure, solver=solver,
+        tolerance=tolerance, start=start, terms=terms, separating=separating, acting=acting,
+    ).acted()  # fmt: skip
+
+
+def solved(
+    grid: Grid,
+    velocity: Faces,
+    phi: np.ndarray,
+    boundary: Boundary,
+    dt: float,
+    *,
+    density: float = 1000.0,
+    surface_pressure: float | np.ndarray = 0.0,
+    solver: str = "multigrid",
+    tolerance: float = 1e-6,
+    start: np.ndarray | None = None,
+    terms: Callable[[tuple[slice, slice, slice], np.ndarray], Rows] | None = None,
+    separating: np.ndarray | None = None,
+    acting: np.ndarray | None = None,
+) -> Solved:
+    """The pressure of a projection, before it acts; the arguments are those of `project`."""
     pressed, phi = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
     problem = _Problem(grid, velocity, pressed, phi, boundary, dt, density, surface_pressure, tolerance)
     if separating is not None and acting is not None:
         problem.acting = acting[problem.box]
     problem.set_up(boundary, solver, terms, separating, start)
-    return problem.projection(boundary, start)
+    return problem.solved(boundary, start)
 
 
 class Pressed(NamedTuple):
@@ -181,10 +219,10 @@ class _Problem:
         if velocity is not None:
             self.velocity = self.pressed = as_faces(velocity, np.float32)
         self.dt = self.dt if dt is None else dt
-        return self.projection(boundary, pressure if start is None else start)
+        return self.solved(boundary, pressure if start is None else start).acted()
 
-    def projection(self, boundary, start) -> Projection:
-        """The projection beside solids that move as they do in a boundary, from a pressure to start with."""
+    def solved(self, boundary, start) -> Solved:
+        """The pressure beside solids that move as they do in a boundary, from one to start with."""
         grid, regions, rhs, seconds = self.grid, self.regions, self.rhs, self.seconds
         self.rhs, self.seconds = None, {}
         if rhs is None:
@@ -203,20 +241,25 @@ class _Problem:
             p = np.where(self.unknown, p - self.acting, 0.0)
         if regions is not None and not isinstance(self.prepared, Bounded):
             p = regions.centred(p)
-
-        began = time.perf_counter()
-        known = Faces(*(np.zeros(u.shape, np.bool_) for u in self.pressed))
-        projected = Faces(*(np.array(u, np.float32) for u in self.velocity))
-        scale = self.dt / (self.density * grid.h)
-        _update(projected, known, self.pressed, self.open, p, self.ghosted, self.box, scale, self.plane)
         pressure = np.zeros(grid.shape)
         pressure[self.box] = p
         if self.surface_pressure is not None:
             pressure[self.box] = np.where(self.unknown, (pressure + self.surface_pressure)[self.box], 0.0)
-        seconds |= {"solve": info.seconds, "update": time.perf_counter() - began}
+        seconds["solve"] = info.seconds
         info = info._replace(seconds=seconds.get("set-up", 0.0) + info.seconds)
+        acted = partial(self._acted, p, pressure, info, seconds, lost)
+        return Solved(pressure, info, self.prepared.reply, partial(self.solved, start=pressure), acted)
+
+    def _acted(self, p, pressure, info, seconds, lost) -> Projection:
+        """What a solution p in the box does."""
+        grid, began = self.grid, time.perf_counter()
+        known = Faces(*(np.zeros(u.shape, np.bool_) for u in self.pressed))
+        projected = Faces(*(np.array(u, np.float32) for u in self.velocity))
+        scale = self.dt / (self.density * grid.h)
+        _update(projected, known, self.pressed, self.open, p, self.ghosted, self.box, scale, self.plane)
+        seconds |= {"update": time.perf_counter() - began}
         again = partial(self.again, pressure)
-        spread = partial(_spread, grid, self.open, self.box, self.ghosted, self.plane, regions, self.prepared)
+        spread = partial(_spread, grid, self.open, self.box, self.ghosted, self.plane, self.regions, self.prepared)
         return Projection(
             projected, known, pressure, info, seconds, lost, spread, again, self.prepared.reply, *self._left()
         )

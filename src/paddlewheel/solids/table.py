@@ -137,46 +137,49 @@ def _lattice(shape, spacing, margin, plane) -> tuple[np.ndarray, np.ndarray, np.
 @kernel
 def _interpolate(out, values, low, step, points):
     """Cubic convolution along each axis (Keys 1981): continuous slopes, exact for parabolas."""
+    ni, nj, nk = values.shape
+    # in the plane of a 2-D scene there is one point along z, which is all four
+    flat, next_x, next_y, next_z = values.reshape(-1), np.uint64(nj * nk), np.uint64(nk), np.uint64(nk > 1)
     for block in prange((len(out) + _BLOCK - 1) // _BLOCK):
-        first, weights = np.zeros(3, np.int64), np.zeros((3, 4))
         start = np.int64(block) * _BLOCK
         for n in range(start, min(start + _BLOCK, len(out))):
-            beyond = 0.0
-            for a in range(3):
-                beyond += _place(first, weights, a, values.shape[a], low[a], step[a], points[n, a])
-            total = 0.0
-            i, j, k = np.uint64(first[0]), np.uint64(first[1]), np.uint64(first[2])
-            for p in range(4):
-                for q in range(4):
-                    row = _along_row(values, weights, i + np.uint64(p), j + np.uint64(q), k)
-                    total += weights[0, p] * weights[1, q] * row
-            out[n] = total + np.sqrt(beyond)
+            i, tx, square_x = _place(ni, low[0], step[0], points[n, 0])
+            j, ty, square_y = _place(nj, low[1], step[1], points[n, 1])
+            k, tz, square_z = _place(nk, low[2], step[2], points[n, 2])
+            weights_y, (z0, z1, z2, z3) = _weights(ty), _weights(tz)
+            at = np.uint64((i * nj + j) * nk + k)
+            one, two, three, four = 0.0, 0.0, 0.0, 0.0  # the four along z side by side
+            for weight_x in _weights(tx):
+                row = at
+                for weight_y in weights_y:
+                    weight = weight_x * weight_y
+                    one += weight * flat[row]
+                    two += weight * flat[row + next_z]
+                    three += weight * flat[row + next_z + next_z]
+                    four += weight * flat[row + next_z + next_z + next_z]
+                    row += next_y
+                at += next_x
+            total = (z0 * one + z1 * two) + (z2 * three + z3 * four)
+            out[n] = total + np.sqrt(square_x + square_y + square_z)
 
 
 @kernel(parallel=False, inline=True)
-def _along_row(values, weights, i, j, k):
-    """Interpolated along z from four points; in a plane there is one."""
-    row = weights[2, 0] * values[i, j, k]
-    if values.shape[2] > 1:
-        row += weights[2, 1] * values[i, j, k + np.uint64(1)]
-        row += weights[2, 2] * values[i, j, k + np.uint64(2)]
-        row += weights[2, 3] * values[i, j, k + np.uint64(3)]
-    return row
+def _weights(t):
+    """Of four points, for a place t between the second and the third."""
+    return (
+        t * (-0.5 + t * (1.0 - 0.5 * t)),
+        1.0 + t * t * (1.5 * t - 2.5),
+        t * (0.5 + t * (2.0 - 1.5 * t)),
+        t * t * (0.5 * t - 0.5),
+    )
 
 
-@kernel(parallel=False)
-def _place(first, weights, a, count, low, step, x):
-    """Write the first of four points along an axis and their weights; the square of the way to the table [m²]."""
-    if count == 1:  # the plane of a 2-D scene
-        first[a], weights[a, 0] = 0, 1.0
-        return 0.0
+@kernel(parallel=False, inline=True)
+def _place(count, low, step, x):
+    """The first of four points along an axis, the place between the inner two, and the square of the way to the table
+    [m²]; nothing of that in the plane of a 2-D scene."""
     wanted = (x - low) / step
-    at = min(max(wanted, 1.0), count - 2.0)
-    left = min(np.int64(at), count - 3)
-    t = at - left
-    first[a] = left - 1
-    weights[a, 0] = t * (-0.5 + t * (1.0 - 0.5 * t))
-    weights[a, 1] = 1.0 + t * t * (1.5 * t - 2.5)
-    weights[a, 2] = t * (0.5 + t * (2.0 - 1.5 * t))
-    weights[a, 3] = t * t * (0.5 * t - 0.5)
-    return ((wanted - at) * step) ** 2
+    at = min(max(wanted, 1.0), max(count - 2.0, 1.0))
+    left = min(np.int64(at), max(count - 3, 1))
+    inside = int(count > 1)
+    return inside * (left - 1), inside * (at - left), inside * ((wanted - at) * step) ** 2

@@ -13,7 +13,7 @@ from paddlewheel.solve.mic import IncompleteCholesky
 from paddlewheel.solve.multigrid import Multigrid
 from paddlewheel.solve.packed import pack, pack_field, unpack_field
 from paddlewheel.solve.regions import Regions
-from paddlewheel.solve.response import response
+from paddlewheel.solve.response import Response
 from paddlewheel.solve.system import System, oriented
 from paddlewheel.types import SolveInfo
 
@@ -67,7 +67,7 @@ class Prepared:
         self._precondition = self._coupled_precondition = precondition
         self.reply = None
         if terms is not None:
-            seen = partial(response, precondition, rows) if self._solver == "multigrid" else None
+            seen = partial(Response, precondition, rows) if self._solver == "multigrid" else None
             self._coupled_precondition = terms.corrected(precondition, seen)
             self.reply = terms.reply
 

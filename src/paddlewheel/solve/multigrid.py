@@ -69,11 +69,18 @@ class Multigrid:
         self._room = np.empty(packed.layout.size, np.float32)
 
     def __call__(self, z: np.ndarray, r: np.ndarray) -> None:
-        packed, layout = self.packed, self.packed.layout
-        parts = threads() if layout.size > FEW else 1
-        _cycle(
-            z, r, self._room, packed.inverse, packed.lower, self.node, self.coarse, layout.rows, layout.blocks, parts
-        )
+        _cycle(z, r, *self.finest, self.coarse, *self.where)
+
+    @property
+    def finest(self) -> tuple[np.ndarray, ...]:
+        """What the sweeps of the finest level need: room, one over the diagonal, couplings, and coarse nodes."""
+        return self._room, self.packed.inverse, self.packed.lower, self.node
+
+    @property
+    def where(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """Its rows, in blocks, and how many parts these are shared out in."""
+        layout = self.packed.layout
+        return layout.rows, layout.blocks, threads() if layout.size > FEW else 1
 
 
 def _hierarchy(graph) -> Coarse:
@@ -217,22 +224,34 @@ def _pair(coarse_x, neighbour, coupling, e, f):
 
 
 @kernel(parallel=False)
-def _cycle(z, r, relaxed, inverse, lower, node, coarse, rows, blocks, parts):
+def _cycle(z, r, room, inverse, lower, node, coarse, rows, blocks, parts):
     """z = V(r)."""
+    descend(z, r, room, inverse, lower, node, coarse, rows, blocks, parts)
+    coarse_cycle(coarse)
+    ascend(z, r, inverse, lower, node, coarse, rows, blocks, parts)
+
+
+@kernel(parallel=False, inline=True)
+def descend(z, r, room, inverse, lower, node, coarse, rows, blocks, parts):
+    """Sweeps of the finest level from zero; what they leave of r goes to b of the first coarse one."""
     _relax_from_zero(z, r, inverse, rows, blocks, parts)
     for half in range(1, 2 * SMOOTHING):
         _relax(z, r, inverse, lower, rows, blocks, half & 1, parts)
     for n in range(coarse.levels[0, 2]):
         coarse.b[n] = 0.0
-    _restrict_cells(coarse.b, relaxed, z, r, inverse, lower, node, rows, blocks, parts)
-    _coarse_cycle(coarse)
+    _restrict_cells(coarse.b, room, z, r, inverse, lower, node, rows, blocks, parts)
+
+
+@kernel(parallel=False, inline=True)
+def ascend(z, r, inverse, lower, node, coarse, rows, blocks, parts):
+    """The correction of the coarse levels, and the sweeps in reverse."""
     _prolong_cells(z, coarse.x, node, rows, blocks, parts)
     for half in range(1, 2 * SMOOTHING + 1):
         _relax(z, r, inverse, lower, rows, blocks, half & 1, parts)
 
 
 @kernel(parallel=False)
-def _coarse_cycle(coarse):
+def coarse_cycle(coarse):
     """x = V(b) on the graph levels: down to the last, and up again.
 
     Whether it goes up is a variable, not a constant: Numba would compile all it calls twice.

@@ -10,20 +10,25 @@ with the coarse levels' own cycle B_c. Sweeps reach no farther than a cell for
 each colour they go through: x and r are found in the neighbourhood of a term,
 for all its rows at once. Only the coarse levels are gone through as a whole,
 for LANES rows at once.
+
+The same tells R B b for any b half way through its V-cycle, and what the sweeps
+and the coarse levels' right-hand side would be for b − Rᵀ y: so Woodbury's
+identity (see lowrank) takes the finest level once, and the others twice.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.solve.multigrid import SMOOTHING, UNROLLED, Multigrid
+from paddlewheel.solve.multigrid import SMOOTHING, UNROLLED, Multigrid, ascend, coarse_cycle, descend
 from paddlewheel.solve.packed import place
 from paddlewheel.solve.system import Rows
 
 REACH = 2 * SMOOTHING  # cells from a term's own to where its sweeps leave anything
 WIDTH = 8  # rows of a term that are swept together, at most
-LANES = 32  # rows that go through the coarse levels together
+LANES = 24  # rows that go through the coarse levels together: those of four bodies
 
 
 class _Near(NamedTuple):
@@ -35,7 +40,7 @@ class _Near(NamedTuple):
     place   (all boxes,) int32: place of each cell of a box, 0 if none
     start   (terms + 1,) int64: where the values of a term start
     reds    (terms,) int64: how many of its cells are red
-    cell    (all,) int64: which cells of the system, in C order
+    at      (all,) int64: where its cells are in a vector, as flat indices
     node    (all,) int32: coarse node of each red cell
     x, r    (all, WIDTH) float32: the rows after the sweeps, and what these leave of them (at red cells: else nothing)
     """
@@ -46,23 +51,50 @@ class _Near(NamedTuple):
     place: np.ndarray
     start: np.ndarray
     reds: np.ndarray
-    cell: np.ndarray
+    at: np.ndarray
     node: np.ndarray
     x: np.ndarray
     r: np.ndarray
 
 
-def response(multigrid: Multigrid, rows: Rows) -> np.ndarray:
-    """R B Rᵀ, (count, count), for the V-cycle B of a hierarchy; rows have their cells in C order of the system."""
-    terms, width = len(rows.start) - 1, rows.value.shape[1]
-    if width > WIDTH:
-        raise ValueError(f"rows of width {width}: expected at most {WIDTH}")
-    near = _neighbourhoods(multigrid, rows)
-    out = np.zeros((terms, width, terms, width))
-    _meet(out, near, rows.start, rows.cell, rows.value, np.array(multigrid.packed.layout.shape))
-    through = np.zeros((terms * width, terms * width))
-    _through_coarse(through, *_pushes(near, multigrid.coarse.levels[0, 2]), multigrid.coarse)
-    return out.reshape(rows.count, rows.count) + 0.5 * (through + through.T)
+class _Pushes(NamedTuple):
+    """g of all rows: (terms, 2) where those of a term begin and end, their coarse nodes, and (all, WIDTH) values."""
+
+    span: np.ndarray
+    node: np.ndarray
+    value: np.ndarray
+
+
+class Response:
+    """Rows R, with their cells in C order of a system, seen through the V-cycle B of a hierarchy.
+
+    matrix   R B Rᵀ, (count, count)
+    """
+
+    def __init__(self, multigrid: Multigrid, rows: Rows):
+        terms, width = len(rows.start) - 1, rows.value.shape[1]
+        if width > WIDTH:
+            raise ValueError(f"rows of width {width}: expected at most {WIDTH}")
+        self._multigrid, near = multigrid, _neighbourhoods(multigrid, rows)
+        self._near, self._pushes = near, _pushes(near, multigrid.coarse.levels[0, 2])
+        out = np.zeros((terms, width, terms, width))
+        _meet(out, near, rows.start, rows.cell, rows.value, np.array(multigrid.packed.layout.shape))
+        through = np.zeros((terms * width, terms * width))
+        _through_coarse(through, *self._pushes, multigrid.coarse)
+        self.matrix = out.reshape(rows.count, rows.count) + 0.5 * (through + through.T)
+
+    def corrected(self, rows: Rows, reply: np.ndarray) -> Callable[[np.ndarray, np.ndarray], None]:
+        """B − B Rᵀ reply R B as a function of (z, r), which sets z; rows have their cells as indices of a vector."""
+        rest = self._multigrid.packed.layout.zeros(np.float32)
+
+        def cycle(z, r):
+            multigrid = self._multigrid
+            _corrected_cycle(
+                z, r, rest, *rows, reply, self._near, self._pushes, *multigrid.finest, multigrid.coarse,
+                *multigrid.where,
+            )  # fmt: skip
+
+        return cycle
 
 
 def _neighbourhoods(multigrid, rows) -> _Near:
@@ -81,22 +113,19 @@ def _neighbourhoods(multigrid, rows) -> _Near:
     start = np.append(0, np.cumsum(counts.sum(axis=1) + 1))
     n = int(start[-1])
     near = _Near(
-        low, size, box, places, start, counts[:, 0].copy(), np.empty(n, np.int64), np.empty(n, np.int32),
+        low, size, box, places, start, counts[:, 0].copy(), np.zeros(n, np.int64), np.empty(n, np.int32),
         np.zeros((n, WIDTH), np.float32), np.zeros((n, WIDTH), np.float32),
     )  # fmt: skip
     _sweep(near, rows.start, rows.cell, rows.value, packed.inverse, packed.lower, multigrid.node, layout.starts, shape)
     return near
 
 
-def _pushes(near, nodes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """g of all rows: (terms, 2) where those of a term begin and end, their coarse nodes, and (all, WIDTH) values.
-
-    A node has four red cells, where there are all: summed once, they need not be for each of the lots.
-    """
+def _pushes(near, nodes) -> _Pushes:
+    """A node has four red cells, where there are all: summed once, they need not be for each of the lots."""
     span = np.stack([near.start[:-1], near.start[:-1]], axis=1)
     onto, push = np.empty(len(near.node), np.int32), np.zeros((len(near.node), WIDTH), np.float32)
     _sum_at_nodes(span, onto, push, near.reds, near.node, near.r, nodes)
-    return span, onto, push
+    return _Pushes(span, onto, push)
 
 
 @kernel
@@ -114,6 +143,81 @@ def _sum_at_nodes(span, onto, push, reds, node, r, nodes):
                 for p in range(WIDTH):
                     push[at, p] += r[me, p]
         span[term, 1] = end
+
+
+@kernel(parallel=False)
+def _corrected_cycle(
+    z, r, rest, start, cell, value, reply, near, pushes, room, inverse, lower, node, coarse, rows, blocks, parts
+):
+    """z = V(r − Rᵀ y)  with  y = reply R V(r)."""
+    descend(z, r, room, inverse, lower, node, coarse, rows, blocks, parts)
+    coarse_cycle(coarse)
+    y, width = np.zeros((len(start) - 1, WIDTH)), value.shape[1]
+    _see(y, near, pushes, z.reshape(-1), r.reshape(-1), coarse.x)
+    y[:, :width] = replied(reply, y[:, :width].copy().reshape(-1)).reshape((len(y), width))
+    for colour in range(2):
+        for n in range(r.shape[1]):
+            rest[colour, n] = r[colour, n]
+    _push_back(rest.reshape(-1), start, cell, value, y)
+    _take_back(z.reshape(-1), coarse.b, near, pushes, y.astype(np.float32))
+    coarse_cycle(coarse)
+    ascend(z, rest, inverse, lower, node, coarse, rows, blocks, parts)
+
+
+@kernel
+def _see(y, near, pushes, z, r, coarse_x):
+    """y = R V(r), from z after the sweeps on the way down and x of the coarse levels."""
+    for term in prange(y.shape[0]):
+        first, total = near.start[term], y[term]
+        for me in range(first + 1, near.start[term + 1]):
+            here, own = np.float64(r[np.uint64(near.at[me])]), near.x[me]
+            for p in range(WIDTH):
+                total[p] += own[p] * here
+        for me in range(first + 1, first + 1 + near.reds[term]):
+            here, own = np.float64(z[np.uint64(near.at[me])]), near.r[me]
+            for p in range(WIDTH):
+                total[p] += own[p] * here
+        for m in range(pushes.span[term, 0], pushes.span[term, 1]):
+            here, own = np.float64(coarse_x[np.uint64(pushes.node[m])]), pushes.value[m]
+            for p in range(WIDTH):
+                total[p] += own[p] * here
+
+
+@kernel(parallel=False)
+def replied(reply, y):
+    """The product of a small matrix and a vector."""
+    out = np.zeros(len(y))
+    for i in range(len(y)):
+        for j in range(len(y)):
+            out[i] += reply[i, j] * y[j]
+    return out
+
+
+@kernel(parallel=False)
+def _push_back(rest, start, cell, value, y):
+    """rest −= Rᵀ y."""
+    for term in range(y.shape[0]):
+        for m in range(start[term], start[term + 1]):
+            total = 0.0
+            for p in range(value.shape[1]):
+                total += value[m, p] * y[term, p]
+            rest[cell[m]] -= total
+
+
+@kernel(parallel=False)
+def _take_back(z, coarse_b, near, pushes, y):
+    """Take what the sweeps make of Rᵀ y from z, and what they leave of it from the coarse levels' right-hand side."""
+    for term in range(y.shape[0]):
+        for me in range(near.start[term] + 1, near.start[term + 1]):
+            total = np.float32(0.0)
+            for p in range(WIDTH):
+                total += near.x[me, p] * y[term, p]
+            z[np.uint64(near.at[me])] -= total
+        for m in range(pushes.span[term, 0], pushes.span[term, 1]):
+            total = np.float32(0.0)
+            for p in range(WIDTH):
+                total += pushes.value[m, p] * y[term, p]
+            coarse_b[np.uint64(pushes.node[m])] -= total
 
 
 @kernel(parallel=False)
@@ -138,18 +242,17 @@ def _find(places, counts, low, size, box, start, cell, inverse, starts, shape):
 @kernel(parallel=False)
 def _find_one(own, count, low, size, cell, inverse, starts, shape):
     """Black cells get negative numbers until the red ones are counted."""
-    queue = np.empty(own.shape[0], np.int32)
+    kind, queue = _kinds(low, size, inverse, starts, shape), np.empty(own.shape[0], np.int32)
     begin, end = 0, 0
     for n in range(cell.shape[0]):
-        at = _within(low, size, shape, cell[n])
-        end += _enter(own, queue, end, count, inverse, starts, low, size, at)
+        end += _enter(own, queue, end, count, kind, _within(low, size, shape, cell[n]))
     for _ in range(REACH):
         stop = end
         for q in range(begin, stop):
             stride = size[1] * size[2]
             for a in range(3):
                 for at in (queue[q] - stride, queue[q] + stride):
-                    end += _enter(own, queue, end, count, inverse, starts, low, size, at)
+                    end += _enter(own, queue, end, count, kind, at)
                 stride = size[2] if a == 0 else 1
         begin = stop
     for at in range(own.shape[0]):
@@ -157,19 +260,30 @@ def _find_one(own, count, low, size, cell, inverse, starts, shape):
             own[at] = count[0] - own[at]
 
 
+@kernel(parallel=False)
+def _kinds(low, size, inverse, starts, shape):
+    """Of each cell of a box: 0 if it has no unknown, 1 if it is red, 2 if it is black."""
+    kind = np.zeros(size[0] * size[1] * size[2], np.int8)
+    for i in range(max(low[0], 0), min(low[0] + size[0], shape[0])):
+        for j in range(max(low[1], 0), min(low[1] + size[1], shape[1])):
+            row = ((i - low[0]) * size[1] + j - low[1]) * size[2] - low[2]
+            for k in range(max(low[2], 0), min(low[2] + size[2], shape[2])):
+                colour, here = place(starts, i, j, k)
+                if inverse[colour, here] > 0.0:
+                    kind[row + k] = 1 + colour
+    return kind
+
+
 @kernel(parallel=False, inline=True)
-def _enter(own, queue, end, count, inverse, starts, low, size, at):
+def _enter(own, queue, end, count, kind, at):
     """Number a cell of a box, if it has an unknown and no number yet; how many were entered."""
-    entered = 0
-    if own[at] == 0:
-        colour, packed_at = place(
-            starts, low[0] + at // (size[1] * size[2]), low[1] + at // size[2] % size[1], low[2] + at % size[2]
-        )
-        if inverse[colour, packed_at] > 0.0:
-            count[colour] += 1
-            own[at] = count[colour] if colour == 0 else -count[colour]
-            queue[end] = at
-            entered = 1
+    entered, here = 0, np.uint64(at)
+    if kind[here] > 0 and own[here] == 0:
+        colour = kind[here] - 1
+        count[colour] += 1
+        own[here] = count[colour] if colour == 0 else -count[colour]
+        queue[end] = at
+        entered = 1
     return entered
 
 
@@ -187,22 +301,24 @@ def _sweep_one(near, term, begin, stop, cell, value, inverse, lower, node, start
     x, r, reds = near.x[first : first + n], near.r[first : first + n], near.reds[term]
     neighbour, coupling = np.zeros((n, 6), np.int32), np.zeros((n, 6), np.float32)
     reciprocal, b = np.zeros(n, np.float32), np.zeros((n, WIDTH), np.float32)
-    for at in range(own.shape[0]):
-        me = own[at]
-        if me == 0:
-            continue
-        i, j, k = low[0] + at // (size[1] * size[2]), low[1] + at // size[2] % size[1], low[2] + at % size[2]
-        colour, here = place(starts, i, j, k)
-        near.cell[first + me] = (i * shape[1] + j) * shape[2] + k
-        near.node[first + me] = node[colour, here]
-        reciprocal[me] = inverse[colour, here]
-        stride = size[1] * size[2]
-        for a in range(3):
-            _, above = place(starts, i + (a == 0), j + (a == 1), k + (a == 2))
-            neighbour[me, 2 * a], coupling[me, 2 * a] = _beside(own, at - stride), lower[a, colour, here]
-            neighbour[me, 2 * a + 1] = _beside(own, at + stride)
-            coupling[me, 2 * a + 1] = lower[a, 1 - colour, above]
-            stride = size[2] if a == 0 else 1
+    at = -1
+    for i in range(low[0], low[0] + size[0]):
+        for j in range(low[1], low[1] + size[1]):
+            for k in range(low[2], low[2] + size[2]):
+                at += 1
+                me = own[at]
+                if me == 0:
+                    continue
+                colour, here = place(starts, i, j, k)
+                near.at[first + me], near.node[first + me] = colour * inverse.shape[1] + here, node[colour, here]
+                reciprocal[me] = inverse[colour, here]
+                stride = size[1] * size[2]
+                for a in range(3):
+                    _, above = place(starts, i + (a == 0), j + (a == 1), k + (a == 2))
+                    neighbour[me, 2 * a], coupling[me, 2 * a] = _beside(own, at - stride), lower[a, colour, here]
+                    neighbour[me, 2 * a + 1] = _beside(own, at + stride)
+                    coupling[me, 2 * a + 1] = lower[a, 1 - colour, above]
+                    stride = size[2] if a == 0 else 1
     for m in range(begin, stop):
         me = own[_within(low, size, shape, cell[m])]
         if me > 0:
@@ -227,8 +343,8 @@ def _beside(own, at):
 @kernel(parallel=False, inline=True)
 def _relaxed(out, x, b, neighbour, coupling, inverse, me):
     """All rows of a cell, relaxed, into `out`."""
-    n0, n1, n2 = neighbour[me, 0], neighbour[me, 1], neighbour[me, 2]
-    n3, n4, n5 = neighbour[me, 3], neighbour[me, 4], neighbour[me, 5]
+    n0, n1, n2 = np.uint64(neighbour[me, 0]), np.uint64(neighbour[me, 1]), np.uint64(neighbour[me, 2])
+    n3, n4, n5 = np.uint64(neighbour[me, 3]), np.uint64(neighbour[me, 4]), np.uint64(neighbour[me, 5])
     c0, c1, c2 = coupling[me, 0], coupling[me, 1], coupling[me, 2]
     c3, c4, c5 = coupling[me, 3], coupling[me, 4], coupling[me, 5]
     for p in range(WIDTH):
@@ -256,13 +372,19 @@ def _meet_two(out, near, term, other, begin, stop, cell, value, shape):
             for p in range(width):
                 for q in range(width):
                     total[p, q] += x[p] * value[m, q]
-    for theirs in range(near.start[other] + 1, near.start[other] + 1 + near.reds[other]):
-        at = _within(low, size, shape, near.cell[theirs])
-        if at >= 0 and own[at] > 0:
-            r, y = near.r[first + own[at]], near.x[theirs]
-            for p in range(width):
-                for q in range(WIDTH):
-                    total[p, q] += r[p] * y[q]
+    their_low, their_size, start, reds = near.low[other], near.size[other], near.start[other], near.reds[other]
+    theirs = near.place[near.box[other] : near.box[other + 1]]
+    begin, end = np.maximum(low, their_low), np.minimum(low + size, their_low + their_size)
+    for i in range(begin[0], end[0]):
+        for j in range(begin[1], end[1]):
+            here = ((i - low[0]) * size[1] + j - low[1]) * size[2] - low[2]
+            there = ((i - their_low[0]) * their_size[1] + j - their_low[1]) * their_size[2] - their_low[2]
+            for k in range(begin[2], end[2]):
+                me, you = own[here + k], theirs[there + k]
+                if me > 0 and 0 < you <= reds:
+                    for p in range(width):
+                        for q in range(WIDTH):
+                            total[p, q] += near.r[first + me, p] * near.x[start + you, q]
     for p in range(width):
         for q in range(width):
             out[term, p, other, q] = out[other, q, term, p] = total[p, q]
@@ -310,7 +432,7 @@ def _through_coarse_lot(out, first, span, onto, push, coarse):
 
 @kernel(parallel=False)
 def _coarse_cycles(x, b, coarse):
-    """What multigrid._coarse_cycle does, for LANES right-hand sides: those of node n are from LANES · n on."""
+    """What multigrid.coarse_cycle does, for LANES right-hand sides: those of node n are from LANES · n on."""
     levels, parent, inverse = coarse.levels, coarse.parent, coarse.inverse
     deepest = levels.shape[0] - 1
     for station in range(2 * deepest + 1):
