@@ -6,6 +6,7 @@ from paddlewheel.solids.formula import on_lattice
 from paddlewheel.solids.shapes import CHUNK, Moved, Shape
 
 _COARSEST = 8  # steps between the first samples of a costly shape
+_SAFE = 1.1  # times as near to its surface as needed that a shape is looked at half-way between points
 
 
 def sample(shape: Shape, axes, band: float = 2.0) -> np.ndarray:
@@ -39,6 +40,37 @@ def sample(shape: Shape, axes, band: float = 2.0) -> np.ndarray:
         near = np.nonzero(near)
         phi[near] = shape.distance(np.stack([x[k][i] for x, k, i in zip(axes, knots, near, strict=True)], axis=-1))
     return phi
+
+
+def sample_halves(shape: Shape, axes) -> np.ndarray:
+    """The same at every second point of axes of an odd length and even spacing, and between them near the surface.
+
+    What is between the points has their distance, of the one farthest from the surface, if that is farther than a
+    diagonal from all that lies half-way to the next points: there the sign is all that is wanted.
+    """
+    if shape.costly or shape.formula is not None:  # which costs less than to find out where
+        return sample(shape, axes)
+    phi, ways = _sample_all(shape, [axis[::2] for axis in axes]), np.zeros(1)
+    half = max(axis[1] - axis[0] for axis in axes if len(axis) > 1)
+    for a in range(3):
+        phi = _farther_between(phi, a)
+        way = np.zeros([len(axes[a]) if d == a else 1 for d in range(3)])
+        way[tuple(slice(1, None, 2) if d == a else 0 for d in range(3))] = half**2
+        ways = ways + way
+    near = np.abs(phi) <= _SAFE * (np.sqrt(ways) + np.sqrt(3) * half)
+    near[::2, ::2, ::2] = False
+    near = np.nonzero(near)
+    phi[near] = shape.distance(np.stack([axis[i] for axis, i in zip(axes, near, strict=True)], axis=-1))
+    return phi
+
+
+def _farther_between(phi, axis) -> np.ndarray:
+    """Values along an axis with one more between each two: that of the two which is farther from zero."""
+    phi = phi.swapaxes(0, axis)
+    out = np.empty((2 * len(phi) - 1, *phi.shape[1:]))
+    out[::2] = phi
+    out[1::2] = np.where(np.abs(phi[1:]) > np.abs(phi[:-1]), phi[1:], phi[:-1])
+    return out.swapaxes(0, axis)
 
 
 def _sample_all(shape, axes) -> np.ndarray:
