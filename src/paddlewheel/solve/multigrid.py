@@ -330,9 +330,17 @@ def _relax_from_zero(x, b, inverse, rows, blocks, parts):
                 x[0, at] = b[0, at] * inverse[0, at]
 
 
-@kernel
+@kernel(parallel=False)
 def _relax(x, b, inverse, lower, rows, blocks, colour, parts):
     """Gauss–Seidel over the cells of one colour."""
+    if parts > 1:
+        _relax_parts(x, b, inverse, lower, rows, blocks, colour, parts)
+    else:  # to begin a loop that is shared out takes as long as some hundred cells
+        _relax_rows(x[colour], x[1 - colour], b, inverse, lower, rows, 0, len(rows), colour)
+
+
+@kernel
+def _relax_parts(x, b, inverse, lower, rows, blocks, colour, parts):
     for part in prange(parts):
         first, last = share(part, blocks.shape[0] - 1, parts)
         _relax_rows(x[colour], x[1 - colour], b, inverse, lower, rows, blocks[first], blocks[last], colour)
