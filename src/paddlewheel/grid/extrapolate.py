@@ -3,7 +3,7 @@
 import numpy as np
 
 from paddlewheel.grid.fractions import corner_mean, face_corners
-from paddlewheel.grid.stencil import as_faces, required, with_rows, without_rows
+from paddlewheel.grid.stencil import as_faces, required, with_rows, without_rows, z_first
 from paddlewheel.kernel import kernel, lowest_bit, prange, words
 from paddlewheel.types import Boundary, Faces
 
@@ -211,17 +211,11 @@ def constrain(
     shapes = [u.shape for u in velocity]
     plane = shapes[0][2] == 1
     if plane:  # z comes first, so that kernels have rows to run along
-        phi, (velocity, open, solid, reached) = with_rows(phi), map(_z_first, (velocity, open, solid, reached))
+        phi, (velocity, open, solid, reached) = with_rows(phi), map(z_first, (velocity, open, solid, reached))
     out = Faces(*(u.copy() for u in velocity))
     strides = phi.shape[1] * phi.shape[2], phi.shape[2], 1
     _constrain(out, velocity, phi.reshape(-1), open, solid, reached, strides, np.float32(-deepest), np.float32(narrow))
     return Faces(*map(without_rows, (out[1], out[2], out[0]), shapes)) if plane else out
-
-
-def _z_first(faces) -> Faces:
-    """Faces of a plane with its axes as z, x, y."""
-    x, y, z = map(with_rows, faces)
-    return Faces(z, x, y)
 
 
 @kernel(parallel=False)

@@ -5,7 +5,17 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
-__all__ = ["as_faces", "divergence", "faces_beside", "gradient", "mixed", "required", "with_rows", "without_rows"]
+__all__ = [
+    "as_faces",
+    "divergence",
+    "faces_beside",
+    "gradient",
+    "mixed",
+    "required",
+    "with_rows",
+    "without_rows",
+    "z_first",
+]
 
 
 def as_faces(faces: Faces, dtype) -> Faces:
@@ -63,6 +73,12 @@ def without_rows(field: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
     if shape[2] == 1:
         return field.reshape(shape)
     return np.ascontiguousarray(field.transpose(1, 2, 0)) if shape[2] == 2 else field
+
+
+def z_first(faces: Faces) -> Faces:
+    """Faces of a plane with its axes as z, x, y, as `with_rows` has them."""
+    x, y, z = map(with_rows, faces)
+    return Faces(z, x, y)
 
 
 def required(array, dtype) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from paddlewheel.grid.distance import CLOSED, UNKNOWN, grow, straighten_at_walls
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.grid.plane import tangent_plane
-from paddlewheel.grid.stencil import required
+from paddlewheel.grid.stencil import required, with_rows
 from paddlewheel.kernel import kernel, prange, words
 from paddlewheel.types import Grid
 
@@ -69,10 +69,8 @@ def surface_distance(
 
     h = np.float32(grid.h)
     phi, layer = np.empty(grid.shape, np.float32), np.empty(grid.shape, np.uint8)
-    near, (wet, dry) = np.empty(grid.shape, np.bool_), np.empty((2, *grid.shape[:2], words(grid.shape[2])), np.uint64)
     seen_by = _seen_by(per_cell > 1, grid.is_2d)
-    _classify(phi, layer, near, wet, dry, first, solid, int(seen_by.reach), h)
-    near = np.flatnonzero(near)
+    near = _classified(phi, layer, first, solid, int(seen_by.reach), h)
     sparse = np.float32(_SPARSE * per_cell * seen_by.full)
     _offset_distances(phi, layer, near, position, first, grid.first, solid, seen_by, sparse, h)
     smooth = np.empty(len(near), np.float32)
@@ -109,6 +107,14 @@ def _seen_by(many: bool, flat: bool, entries: int = 256) -> _Kernel:
     table = np.interp(np.linspace(0.0, reach, entries), offset[::-1], distance[::-1]).astype(np.float32)
     full = np.pi / 4 * reach**2 if flat else 64 / 315 * np.pi * reach**3
     return _Kernel(np.float32(reach), np.float32(spread), full, table)
+
+
+def _classified(phi, layer, first, solid, reach, h) -> np.ndarray:
+    """Indices of the cells in which φ is to be found; sets it, and the layer, in all others."""
+    phi, layer = with_rows(phi), with_rows(layer)
+    near, (wet, dry) = np.empty(phi.shape, np.bool_), np.empty((2, *phi.shape[:2], words(phi.shape[2])), np.uint64)
+    _classify(phi, layer, near, wet, dry, first, with_rows(solid), reach, h)
+    return near.reshape(-1).nonzero()[0]
 
 
 @kernel
