@@ -15,6 +15,7 @@ __all__ = [
     "with_rows",
     "without_rows",
     "z_first",
+    "z_last",
 ]
 
 
@@ -76,9 +77,21 @@ def without_rows(field: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
 
 
 def z_first(faces: Faces) -> Faces:
-    """Faces of a plane with its axes as z, x, y, as `with_rows` has them."""
-    x, y, z = map(with_rows, faces)
-    return Faces(z, x, y)
+    """Faces of a plane with its axes as z, x, y, so that kernels have rows to run along; others as they are."""
+    nx1, ny, nz = faces.x.shape
+    if nz > 1:
+        return faces
+    z = np.ascontiguousarray(faces.z.transpose(2, 0, 1))
+    return Faces(z, faces.x.reshape(1, nx1, ny), faces.y.reshape(1, nx1 - 1, ny + 1))
+
+
+def z_last(faces: Faces, shape: tuple[int, int, int]) -> Faces:
+    """Faces that `z_first` gave, of cells of a shape, as they were."""
+    nx, ny, nz = shape
+    if nz > 1:
+        return faces
+    z, x, y = faces
+    return Faces(x.reshape(nx + 1, ny, 1), y.reshape(nx, ny + 1, 1), np.ascontiguousarray(z.transpose(1, 2, 0)))
 
 
 def required(array, dtype) -> np.ndarray:

@@ -14,9 +14,7 @@ def audit(grid: Grid, velocity: Faces, phi: np.ndarray, boundary: Boundary, dens
 
     over cells with φ < 0 and an open face, f the six faces of each.
     """
-    faces = velocity, boundary.open, boundary.velocity
-    if grid.is_2d:
-        phi, faces = with_rows(phi), map(z_first, faces)
+    phi, faces = with_rows(phi) if grid.is_2d else phi, map(z_first, (velocity, boundary.open, boundary.velocity))
     planes = np.zeros((len(phi), 2))
     _audit(planes, phi, *faces)
     return float(planes[:, 0].max()) / grid.h, float(planes[:, 1].sum()) * 0.25 * density * grid.h**3
