@@ -67,13 +67,11 @@ class Multigrid:
         self.node, first = from_cells(coarse or packed)
         self.coarse = _hierarchy(first)
         self._room = np.empty(packed.layout.size, np.float32)
+        self._parts = threads() if packed.layout.size > FEW else 1
 
     def __call__(self, z: np.ndarray, r: np.ndarray) -> None:
-        packed, layout = self.packed, self.packed.layout
-        parts = threads() if layout.size > FEW else 1
-        _cycle(
-            z, r, self._room, packed.inverse, packed.lower, self.node, self.coarse, layout.rows, layout.blocks, parts
-        )
+        packed, (rows, blocks, *_) = self.packed, self.packed.layout
+        _cycle(z, r, self._room, packed.inverse, packed.lower, self.node, self.coarse, rows, blocks, self._parts)
 
 
 def _hierarchy(graph) -> Coarse:
