@@ -306,8 +306,9 @@ class Bodies:
     def fastest(self, bodies) -> float:
         """A speed [m/s] that no point of any body exceeds; those that have left the domain do not count."""
         position = np.array([body.position for body in bodies]).reshape(-1, 3)
-        away = np.linalg.norm(position - np.clip(position, 0, self.scene.grid.size), axis=1)
-        return float(self._speeds(velocities(bodies))[away <= self._reach].max(initial=0.0))
+        beyond = np.maximum(np.maximum(-position, position - self.scene.grid.size), 0.0)
+        inside = (beyond * beyond).sum(axis=1) <= self._reach**2
+        return float(self._speeds(velocities(bodies))[inside].max(initial=0.0))
 
     def inverses(self, bodies) -> np.ndarray:
         """(n, 6, 6): inverse masses, restricted to the motions each body has."""
@@ -481,14 +482,15 @@ class Bodies:
 
 def velocities(bodies) -> np.ndarray:
     """V = (v, ω) of each body, (n, 6)."""
-    return np.array([[*b.velocity, *b.angular_velocity] for b in bodies]).reshape(-1, 6)
+    out = np.empty((len(bodies), 6))
+    for V, body in zip(out, bodies, strict=True):
+        V[:3], V[3:] = body.velocity, body.angular_velocity
+    return out
 
 
 def with_velocities(bodies, V: np.ndarray) -> tuple[Body, ...]:
     """The bodies, moving at V (n, 6)."""
-    return tuple(
-        body._replace(velocity=v[:3].copy(), angular_velocity=v[3:].copy()) for body, v in zip(bodies, V, strict=True)
-    )
+    return tuple(Body(*body[:2], v[:3].copy(), v[3:].copy()) for body, v in zip(bodies, V, strict=True))
 
 
 def _reach(shape, mass) -> float:
