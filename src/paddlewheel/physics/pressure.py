@@ -29,6 +29,7 @@ a layer of ghost cells that mirror the liquid as air, which puts p = 0 on the
 side itself.
 """
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -285,7 +286,7 @@ def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start
     if boundary.phi.shape != grid.node_shape:
         raise ValueError(f"boundary was measured on another grid: {boundary.phi.shape} nodes, not {grid.node_shape}")
     for name, field in (("phi", phi), ("start", start), ("surface_pressure", surface_pressure)):
-        if field is None:
+        if field is None or (isinstance(field, float) and not math.isnan(field)):
             continue
         if np.shape(field) not in ((), grid.shape):
             raise ValueError(f"{name} has shape {np.shape(field)}: expected one value per cell, {grid.shape}")
