@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from paddlewheel.kernel import kernel
 from paddlewheel.solids.formula import on_lattice
 from paddlewheel.solids.shapes import CHUNK, Moved, Shape
 
@@ -50,27 +51,40 @@ def sample_halves(shape: Shape, axes) -> np.ndarray:
     """
     if shape.costly or shape.formula is not None:  # which costs less than to find out where
         return sample(shape, axes)
-    phi, ways = _sample_all(shape, [axis[::2] for axis in axes]), np.zeros(1)
     half = max(axis[1] - axis[0] for axis in axes if len(axis) > 1)
-    for a in range(3):
-        phi = _farther_between(phi, a)
-        way = np.zeros([len(axes[a]) if d == a else 1 for d in range(3)])
-        way[tuple(slice(1, None, 2) if d == a else 0 for d in range(3))] = half**2
-        ways = ways + way
-    near = np.abs(phi) <= _SAFE * (np.sqrt(ways) + np.sqrt(3) * half)
-    near[::2, ::2, ::2] = False
-    near = np.nonzero(near)
-    phi[near] = shape.distance(np.stack([axis[i] for axis, i in zip(axes, near, strict=True)], axis=-1))
+    phi = np.empty([len(axis) for axis in axes])
+    phi[::2, ::2, ::2] = _sample_all(shape, [axis[::2] for axis in axes])
+    near, points = np.empty(phi.size, np.int64), np.empty((phi.size, 3))
+    count = _fill_between(phi, near, points, *axes, half)
+    phi.reshape(-1)[near[:count]] = shape.distance(points[:count])
     return phi
 
 
-def _farther_between(phi, axis) -> np.ndarray:
-    """Values along an axis with one more between each two: that of the two which is farther from zero."""
-    phi = phi.swapaxes(0, axis)
-    out = np.empty((2 * len(phi) - 1, *phi.shape[1:]))
-    out[::2] = phi
-    out[1::2] = np.where(np.abs(phi[1:]) > np.abs(phi[:-1]), phi[1:], phi[:-1])
-    return out.swapaxes(0, axis)
+@kernel(parallel=False)
+def _fill_between(phi, near, points, x, y, z, half):
+    """Give what is between every second point the value of those around it that is farthest from zero.
+
+    Lists the places where that is not far enough, by their flat index, and how many they are.
+    """
+    ni, nj, nk = phi.shape
+    count = 0
+    for i in range(ni):
+        for j in range(nj):
+            for k in range(nk):
+                a, b, c = i & 1, j & 1, k & 1
+                if a + b + c == 0:
+                    continue
+                value = 0.0
+                for m in range(i - a, i + a + 1, 2):
+                    for n in range(j - b, j + b + 1, 2):
+                        for o in range(k - c, k + c + 1, 2):
+                            value = phi[m, n, o] if abs(phi[m, n, o]) > abs(value) else value
+                phi[i, j, k] = value
+                if abs(value) <= _SAFE * (np.sqrt(a + b + c) + np.sqrt(3.0)) * half:
+                    near[count] = (i * nj + j) * nk + k
+                    points[count, 0], points[count, 1], points[count, 2] = x[i], y[j], z[k]
+                    count += 1
+    return count
 
 
 def _sample_all(shape, axes) -> np.ndarray:
