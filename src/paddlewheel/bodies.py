@@ -166,7 +166,7 @@ class Bodies:
         boundary: Boundary,
         solve,
         opened,
-        air: np.ndarray,
+        air: np.ndarray | None,
         time: float,
         dt: float,
         holds=(),
@@ -178,7 +178,7 @@ class Bodies:
         boundary is that in a grid, which may be a part of the domain with all bodies in it.
         solve(boundary, terms) projects the liquid beside solids that move as in a
         boundary; opened(boundary) is that with the sources in it; air is the
-        pressure on the surface [Pa]; holds are the hands at work, which have had
+        pressure on the surface [Pa], if any; holds are the hands at work, which have had
         their pull in this step already if not `pull`; known is what the last step
         knew. Under the pressure alone a body would move into what it
         rests on, and drag liquid along. So the impulses that hold it are found, from
@@ -192,8 +192,12 @@ class Bodies:
         def carrying(V):
             return boundary._replace(velocity=carried(grid, boundary, with_velocities(bodies, V)))
 
+        def in_air(V):
+            return V if air is None else accelerated(V, coupled, air, grid, dt)
+
         def pushed(V, projection):
-            pressure = np.where(projection.pressure != 0.0, projection.pressure, air)
+            pressure = projection.pressure
+            pressure = pressure if air is None else np.where(pressure != 0.0, pressure, air)
             return accelerated(V, coupled, pressure, grid, dt)
 
         terms = None
@@ -201,7 +205,7 @@ class Bodies:
             terms = partial(pressure_rows, coupled, grid=grid, density=self.scene.density)
         impulses = dt * known["rest"] if known and "rest" in known else np.zeros(V.shape)
         held = V + np.einsum("nij,nj->ni", W, impulses)
-        projection = solve(carrying(accelerated(held, coupled, air, grid, dt)), terms)
+        projection = solve(carrying(in_air(held)), terms)
         after, solves = pushed(held, projection), [projection.info]
         yielded = self._yielding(coupled, W, projection.reply)
         contacts = self.touching(bodies, after - _times(yielded, impulses), time, dt)
@@ -215,7 +219,7 @@ class Bodies:
                 break
             impulses, before = found, after
             held = V + np.einsum("nij,nj->ni", W, impulses)
-            projection = projection.again(opened(carrying(accelerated(held, coupled, air, grid, dt))))
+            projection = projection.again(opened(carrying(in_air(held))))
             after = pushed(held, projection)
             solves.append(projection.info)
             yielded = _learnt(yielded, push, after - before)

@@ -135,7 +135,7 @@ class Fluid:
         if not bodies:
             projection = solve(boundary)
             return Coupling(projection, [projection.info], (), boundary, {})
-        air = np.broadcast_to(surface_pressure, grid.shape)
+        air = np.broadcast_to(surface_pressure, grid.shape) if np.any(surface_pressure) else None
         return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known, pull)
 
     def pressed(self, window, velocity, phi, boundary, pressure, dt) -> Pressed:
