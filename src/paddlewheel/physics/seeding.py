@@ -288,53 +288,66 @@ def volume_seen(solid: np.ndarray, *, reach: int = 1) -> np.ndarray:
 @kernel
 def _seen_in_slabs(slabs, solid):
     """What the hat of y and z sees in slabs half a cell thick in x."""
-    ny, nz = slabs.shape[1], slabs.shape[2]
-    y = (0.125, 0.375, 0.375, 0.125)
-    z = (0.0, 0.5, 0.5, 0.0) if nz == 1 else y
     for plane in prange(slabs.shape[0] // 2):
         i = np.int64(plane)
+        ny, nz = slabs.shape[1], slabs.shape[2]
         open = np.zeros((2, 2 * ny + 2, 2 * nz + 2), np.float32)  # with a margin of zeros for what is beyond the sides
         # rows without a solid, and rows with nothing else; what is beyond the sides counts as either
         clear, shut = np.ones(ny + 2, np.bool_), np.ones(ny + 2, np.bool_)
-        points = np.empty((3, 3, 3))
-        for j in range(ny):
-            lowest, highest = _range_of_row(solid, i, j)
-            clear[j + 1], shut[j + 1] = lowest > 0.0, highest <= 0.0
-            for k in range(0 if clear[j + 1] or shut[j + 1] else nz):
-                _open_eighths(open, points, solid, i, j, k)
-            for side in range(2 if clear[j + 1] else 0):
-                for k in range(1, 2 * nz + 1):
-                    open[side, 1 + 2 * j, k] = open[side, 2 + 2 * j, k] = 1.0
+        _open_in_plane(open, clear, shut, solid, i)
         for side in range(2):
-            slab, part = slabs[2 * i + side], open[side]
-            for j in range(ny):
-                if shut[j] and shut[j + 1] and shut[j + 2]:
-                    for k in range(nz):
-                        slab[j, k] = 0.0
-                    continue
-                if clear[j] and clear[j + 1] and clear[j + 2]:
-                    row, lost = 1.0 - y[0] * ((j == 0) + (j == ny - 1)), z[0]
-                    for k in range(nz):
-                        slab[j, k] = row
-                    slab[j, 0] -= row * lost
-                    slab[j, nz - 1] -= row * lost
-                    continue
-                for k in range(nz):
-                    total = 0.0
-                    for b in range(4):
-                        for c in range(4):
-                            total += y[b] * z[c] * part[2 * j + b, 2 * k + c]
-                    slab[j, k] = total
+            _seen_in_slab(slabs[2 * i + side], open[side], clear, shut)
 
 
 @kernel(parallel=False)
-def _range_of_row(solid, i, j):
-    """The lowest and the highest value at the nodes of a row of cells."""
-    lowest = highest = solid[i, j, 0]
-    for m in range(i, i + 2):
-        for n in range(j, j + 2):
-            for k in range(solid.shape[2]):
-                lowest, highest = min(lowest, solid[m, n, k]), max(highest, solid[m, n, k])
+def _open_in_plane(open, clear, shut, solid, i):
+    """Open fractions of the eighths of the cells of a plane, but of rows that are shut."""
+    points = np.empty((3, 3, 3))
+    nz = solid.shape[2] - 1
+    low_next, high_next = _range_of_nodes(solid, i, 0)
+    for j in range(solid.shape[1] - 1):
+        lowest, highest = low_next, high_next
+        low_next, high_next = _range_of_nodes(solid, i, j + 1)
+        clear[j + 1], shut[j + 1] = min(lowest, low_next) > 0.0, max(highest, high_next) <= 0.0
+        for k in range(0 if clear[j + 1] or shut[j + 1] else nz):
+            _open_eighths(open, points, solid, i, j, k)
+        for side in range(2 if clear[j + 1] else 0):
+            for k in range(1, 2 * nz + 1):
+                open[side, 1 + 2 * j, k] = open[side, 2 + 2 * j, k] = 1.0
+
+
+@kernel(parallel=False)
+def _seen_in_slab(slab, open, clear, shut):
+    ny, nz = slab.shape
+    y = (0.125, 0.375, 0.375, 0.125)
+    z = (0.0, 0.5, 0.5, 0.0) if nz == 1 else y
+    for j in range(ny):
+        if shut[j] and shut[j + 1] and shut[j + 2]:
+            for k in range(nz):
+                slab[j, k] = 0.0
+            continue
+        if clear[j] and clear[j + 1] and clear[j + 2]:
+            row, lost = 1.0 - y[0] * ((j == 0) + (j == ny - 1)), z[0]
+            for k in range(nz):
+                slab[j, k] = row
+            slab[j, 0] -= row * lost
+            slab[j, nz - 1] -= row * lost
+            continue
+        for k in range(nz):
+            total = 0.0
+            for b in range(4):
+                for c in range(4):
+                    total += y[b] * z[c] * open[2 * j + b, 2 * k + c]
+            slab[j, k] = total
+
+
+@kernel(parallel=False)
+def _range_of_nodes(solid, i, j):
+    """The lowest and the highest value in a row of nodes and the next along x."""
+    here, there = solid[i, j], solid[i + 1, j]
+    lowest = highest = here[0]
+    for k in range(len(here)):
+        lowest, highest = min(lowest, here[k], there[k]), max(highest, here[k], there[k])
     return lowest, highest
 
 

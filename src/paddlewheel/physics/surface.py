@@ -352,14 +352,14 @@ def liquid_volume(phi: np.ndarray, solid: np.ndarray, h: float) -> float:
     phi, solid = required(phi, np.float32), required(solid, np.float32)
     if phi.ndim != 3 or solid.shape != tuple(n + 1 for n in phi.shape):
         raise ValueError(f"phi of shape {phi.shape}, solid {solid.shape}: expected values at centres and at nodes")
-    planes = np.empty(solid.shape[0])
-    _plane_volumes(planes, phi, solid, np.float32(h))
+    planes, flat = np.empty(solid.shape[0]), phi.shape[2] == 1 and np.array_equal(solid[:, :, 0], solid[:, :, 1])
+    _plane_volumes(planes, phi, solid, np.float32(h), flat)
     return float(planes.sum()) * h**3
 
 
 @kernel
-def _plane_volumes(planes, phi, solid, h):
-    """Liquid boxes around the nodes of each plane, in units of a cell."""
+def _plane_volumes(planes, phi, solid, h, flat):
+    """Liquid boxes around the nodes of each plane, in units of a cell; if all is `flat`, both halves along z as one."""
     nx, ny, nz = phi.shape
     for plane in prange(nx + 1):
         i = np.int64(plane)
@@ -372,9 +372,9 @@ def _plane_volumes(planes, phi, solid, h):
             for k in range(nz):
                 low[k], high[k] = min(a[k], b[k], c[k], d[k]), max(a[k], b[k], c[k], d[k])
             size = (0.5 if i == 0 or i == nx else 1.0) * (0.5 if j == 0 or j == ny else 1.0)
-            for k in range(nz + 1):
+            for k in range(1 if flat else nz + 1):
                 k0, k1 = max(k - 1, 0), min(k, nz - 1)
-                end = k == 0 or k == nz
+                end = not flat and (k == 0 or k == nz)
                 # what is continued may change its sign; in a plane it is the same on both ends
                 margin = np.float32(1.5) * h if side or (end and nz > 1) else np.float32(0)
                 if min(low[k0], low[k1]) < margin and solid[i, j, k] > -h:  # a corner is 0.87 h away
