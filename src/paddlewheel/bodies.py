@@ -146,7 +146,7 @@ class Bodies:
         Only what touches counts: what is about to hit must do so at its full speed.
         """
         contacts = self._contact.find(bodies, self._obstacles(time), velocity, dt)
-        return contacts.taken(contacts.gap < _TOUCHING * self.scene.grid.h)
+        return contacts.taken(contacts.gap < _TOUCHING * self.scene.grid.h) if len(contacts.gap) else contacts
 
     def held(self, free: np.ndarray, inverse: np.ndarray, contacts: Contacts, dt: float) -> np.ndarray:
         """Impulses (n, 6) at contacts, if the bodies would move at `free` (n, 6) without.
