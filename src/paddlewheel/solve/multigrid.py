@@ -334,7 +334,7 @@ def _relax(x, b, inverse, lower, rows, blocks, colour, parts):
     if parts > 1:
         _relax_parts(x, b, inverse, lower, rows, blocks, colour, parts)
     else:  # to begin a loop that is shared out takes as long as some hundred cells
-        _relax_rows(x[colour], x[1 - colour], b, inverse, lower, rows, 0, len(rows), colour)
+        _relax_rows(x[colour], x[1 - colour], b, inverse, lower, rows, blocks[0], blocks[-1], colour)
 
 
 @kernel
@@ -394,7 +394,8 @@ def _restrict_cells(coarse_b, relaxed, x, b, inverse, lower, node, rows, blocks,
     for part in prange(parts):
         # No two blocks share a node: a block is made of whole coarse rows.
         first, last = share(part, blocks.shape[0] - 1, parts)
-        _relax_rows(relaxed, x[1], b, inverse, lower, rows, blocks[first], blocks[last], 0)
+        red = np.int64(0)  # for a constant Numba would compile all that is called once more
+        _relax_rows(relaxed, x[1], b, inverse, lower, rows, blocks[first], blocks[last], red)
         _restrict_rows(coarse_b, relaxed, x[0], inverse[0], node[0], rows, blocks[first], blocks[last])
 
 
