@@ -146,7 +146,7 @@ class Bodies:
         Only what touches counts: what is about to hit must do so at its full speed.
         """
         contacts = self._contact.find(bodies, self._obstacles(time), velocity, dt)
-        return contacts.taken(contacts.gap < _TOUCHING * self.scene.grid.h)
+        return contacts.taken(contacts.gap < _TOUCHING * self.scene.grid.h) if len(contacts.gap) else contacts
 
     def held(self, free: np.ndarray, inverse: np.ndarray, contacts: Contacts, dt: float) -> np.ndarray:
         """Impulses (n, 6) at contacts, if the bodies would move at `free` (n, 6) without.
@@ -166,7 +166,7 @@ class Bodies:
         boundary: Boundary,
         solve,
         opened,
-        air: np.ndarray,
+        air: np.ndarray | None,
         time: float,
         dt: float,
         holds=(),
@@ -178,7 +178,7 @@ class Bodies:
         boundary is that in a grid, which may be a part of the domain with all bodies in it.
         solve(boundary, terms) finds the pressure beside solids that move as in a
         boundary; opened(boundary) is that with the sources in it; air is the
-        pressure on the surface [Pa]; holds are the hands at work, which have had
+        pressure on the surface [Pa], if any; holds are the hands at work, which have had
         their pull in this step already if not `pull`; known is what the last step
         knew. Under the pressure alone a body would move into what it
         rests on, and drag liquid along. So the impulses that hold it are found, from
@@ -192,8 +192,12 @@ class Bodies:
         def carrying(V):
             return boundary._replace(velocity=carried(grid, boundary, with_velocities(bodies, V)))
 
+        def in_air(V):
+            return V if air is None else accelerated(V, coupled, air, grid, dt)
+
         def pushed(V, solved):
-            pressure = np.where(solved.pressure != 0.0, solved.pressure, air)
+            pressure = solved.pressure
+            pressure = pressure if air is None else np.where(pressure != 0.0, pressure, air)
             return accelerated(V, coupled, pressure, grid, dt)
 
         terms = None
@@ -201,7 +205,7 @@ class Bodies:
             terms = partial(pressure_rows, coupled, grid=grid, density=self.scene.density)
         impulses = dt * known["rest"] if known and "rest" in known else np.zeros(V.shape)
         held = V + np.einsum("nij,nj->ni", W, impulses)
-        solved = solve(carrying(accelerated(held, coupled, air, grid, dt)), terms)
+        solved = solve(carrying(in_air(held)), terms)
         after, solves = pushed(held, solved), [solved.info]
         yielded = self._yielding(coupled, W, solved.reply)
         contacts = self.touching(bodies, after - _times(yielded, impulses), time, dt)
@@ -215,7 +219,7 @@ class Bodies:
                 break
             impulses, before = found, after
             held = V + np.einsum("nij,nj->ni", W, impulses)
-            solved = solved.again(opened(carrying(accelerated(held, coupled, air, grid, dt))))
+            solved = solved.again(opened(carrying(in_air(held))))
             after = pushed(held, solved)
             solves.append(solved.info)
             yielded = _learnt(yielded, push, after - before)
@@ -307,8 +311,9 @@ class Bodies:
     def fastest(self, bodies) -> float:
         """A speed [m/s] that no point of any body exceeds; those that have left the domain do not count."""
         position = np.array([body.position for body in bodies]).reshape(-1, 3)
-        away = np.linalg.norm(position - np.clip(position, 0, self.scene.grid.size), axis=1)
-        return float(self._speeds(velocities(bodies))[away <= self._reach].max(initial=0.0))
+        beyond = np.maximum(np.maximum(-position, position - self.scene.grid.size), 0.0)
+        inside = (beyond * beyond).sum(axis=1) <= self._reach**2
+        return float(self._speeds(velocities(bodies))[inside].max(initial=0.0))
 
     def inverses(self, bodies) -> np.ndarray:
         """(n, 6, 6): inverse masses, restricted to the motions each body has."""
@@ -482,14 +487,15 @@ class Bodies:
 
 def velocities(bodies) -> np.ndarray:
     """V = (v, ω) of each body, (n, 6)."""
-    return np.array([[*b.velocity, *b.angular_velocity] for b in bodies]).reshape(-1, 6)
+    out = np.empty((len(bodies), 6))
+    for V, body in zip(out, bodies, strict=True):
+        V[:3], V[3:] = body.velocity, body.angular_velocity
+    return out
 
 
 def with_velocities(bodies, V: np.ndarray) -> tuple[Body, ...]:
     """The bodies, moving at V (n, 6)."""
-    return tuple(
-        body._replace(velocity=v[:3].copy(), angular_velocity=v[3:].copy()) for body, v in zip(bodies, V, strict=True)
-    )
+    return tuple(Body(*body[:2], v[:3].copy(), v[3:].copy()) for body, v in zip(bodies, V, strict=True))
 
 
 def _reach(shape, mass) -> float:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.grid.extrapolate import constrain, extrapolate, trusted
+from paddlewheel.grid.extrapolate import extrapolate_along, trusted
 from paddlewheel.physics.pressure import Projection
 from paddlewheel.physics.separation import keep_leaving
 from paddlewheel.types import Boundary, Faces
@@ -60,8 +60,7 @@ class Continuation:
         return self._continued(shift, known, boundary._replace(velocity=still), 1)
 
     def _continued(self, field, known, walls, layers) -> Faces:
-        field, reached = extrapolate(field, known.faces, layers)
-        along = constrain(field, walls, reached, self._depth, HARDLY_OPEN)
+        field, along = extrapolate_along(field, known.faces, layers, walls, self._depth, HARDLY_OPEN)
         if known.loose is not None:
             keep_leaving(along, field, walls, known.loose, known.attached, HARDLY_OPEN)
         return along

@@ -15,7 +15,7 @@ from paddlewheel.hand import Hands
 from paddlewheel.items import Force, SurfacePressure, labelled, values_at
 from paddlewheel.kernel import threads_worth
 from paddlewheel.measure import Solids
-from paddlewheel.physics.pressure import Pressed, Projection, Solved, pressed, solved
+from paddlewheel.physics.pressure import Pressed, Projection, Solved, pressed, presses, solved
 from paddlewheel.physics.transfer import to_faces
 from paddlewheel.scene import Scene
 from paddlewheel.sources import Sources
@@ -135,7 +135,7 @@ class Fluid:
         if not bodies:
             projection = solve(boundary).acted()
             return Coupling(projection, [projection.info], (), boundary, {})
-        air = np.broadcast_to(surface_pressure, grid.shape)
+        air = np.broadcast_to(surface_pressure, grid.shape) if presses(surface_pressure) else None
         return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known, pull)
 
     def pressed(self, window, velocity, phi, boundary, pressure, dt) -> Pressed:

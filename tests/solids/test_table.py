@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import trimesh
 
+from paddlewheel.grid.fractions import WEIGHTS, refined_fractions
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
+from paddlewheel.solids.sample import sample, sample_halves
 from paddlewheel.solids.shapes import Box, Moved, Sphere
 from paddlewheel.solids.table import SPACING, Table, tabulated, untabulated
 
@@ -68,6 +70,19 @@ def test_beyond_the_table_the_distance_grows(rng):
     assert np.array_equal(phi < 0, true < 0)
     assert np.all(phi > true - 0.03 * H)
     assert np.all(phi < 1.5 * np.abs(true) + 0.05 * H)
+
+
+@pytest.mark.parametrize("kind", ["ball", "box", "plate", "ring"])
+def test_between_points_far_from_the_surface_nothing_is_needed(kind):
+    """The distance at every point of a grid, and the fractions of its faces, are those of a whole finer lattice."""
+    pose = Pose((0.31 * H, 0.77 * H, 0.13 * H), (0.5, 0.5, -0.1, 0.7))
+    shape = Moved(tabulated([mesh(kind)], H)[0], pose)
+    axes = [0.5 * H * np.arange(-17, 18) for _ in range(3)]
+    whole, halves = sample(shape, axes).astype(np.float32), sample_halves(shape, axes).astype(np.float32)
+    assert np.array_equal(whole[::2, ::2, ::2], halves[::2, ::2, ::2])
+    for weights in WEIGHTS:
+        for w, v in zip(refined_fractions(whole, weights), refined_fractions(halves, weights), strict=True):
+            assert v == pytest.approx(w, abs=1e-5)
 
 
 def test_what_costs_little_stays_exact():

@@ -3,11 +3,11 @@
 import numpy as np
 
 from paddlewheel.grid.fractions import corner_mean, face_corners
-from paddlewheel.grid.stencil import as_faces, required, with_rows, without_rows
-from paddlewheel.kernel import kernel, lowest_bit, prange, words
+from paddlewheel.grid.stencil import as_faces, required, with_rows, without_rows, z_first, z_last
+from paddlewheel.kernel import kernel, lowest_bit, prange
 from paddlewheel.types import Boundary, Faces
 
-__all__ = ["constrain", "continued", "extrapolate", "trusted"]
+__all__ = ["constrain", "continued", "extrapolate", "extrapolate_along", "trusted"]
 
 _FLAT = 1e-5  # a difference of φ this small beside φ itself is rounding, not a direction
 
@@ -19,6 +19,32 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> tuple[Faces, Face
     same axis (six, or four in 2-D) that were known before the layer. Faces out
     of reach are zero; the second result is True where they are not.  B07 §3.2.
     """
+    velocity, known = _checked(velocity, known, layers)
+    u, reached = _extrapolated(z_first(velocity), z_first(known), layers)
+    shape = _cells(velocity)
+    return z_last(u, shape), z_last(reached, shape)
+
+
+def extrapolate_along(
+    velocity: Faces, known: Faces, layers: int, boundary: Boundary, deepest: float = np.inf, narrow: float = 0.0
+) -> tuple[Faces, Faces]:
+    """Velocity [m/s] as `extrapolate` gives it, and that constrained where it is reached, with fields turned once."""
+    velocity, known = _checked(velocity, known, layers)
+    phi, open, solid = _walls(boundary, velocity)
+    u, reached = _extrapolated(z_first(velocity), z_first(known), layers)
+    out, shape = _constrained(u, phi, open, solid, reached, deepest, narrow), _cells(velocity)
+    return z_last(u, shape), z_last(out, shape)
+
+
+def continued(field: np.ndarray, known: np.ndarray, layers: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same as `extrapolate` of one field, float32."""
+    before, at = with_rows(field), with_rows(known)
+    u, reached = np.empty_like(before), np.empty_like(at)
+    _continue(u, reached, before, at, layers)
+    return without_rows(u, field.shape), without_rows(reached, field.shape)
+
+
+def _checked(velocity, known, layers) -> tuple[Faces, Faces]:
     if layers < 0:
         raise ValueError(f"layers={layers!r}: expected zero or more")
     velocity, known = as_faces(velocity, np.float32), as_faces(known, bool)
@@ -26,32 +52,19 @@ def extrapolate(velocity: Faces, known: Faces, layers: int) -> tuple[Faces, Face
         raise ValueError(
             f"velocity has {velocity.x.shape} faces along x, known {known.x.shape}: expected the same grid"
         )
-    before, at = Faces(*map(with_rows, velocity)), Faces(*map(with_rows, known))
-    u = Faces(*map(np.empty_like, before))
-    bits, after = (Faces(*map(_no_bits, at)) for _ in range(2))
-    _continue_faces(u, bits, after, before, at, layers)
-    shapes = [k.shape for k in known]
-    reached = map(_unpacked, after if layers & 1 else bits, at)
-    return Faces(*map(without_rows, u, shapes)), Faces(*map(without_rows, reached, shapes))
+    return velocity, known
 
 
-def continued(field: np.ndarray, known: np.ndarray, layers: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same of one field, float32."""
-    before, at = with_rows(field), with_rows(known)
-    u, bits, after = np.empty_like(before), _no_bits(at), _no_bits(at)
-    _continue(u, bits, after, before, at, layers)
-    reached = _unpacked(after if layers & 1 else bits, at)
-    return without_rows(u, field.shape), without_rows(reached, field.shape)
+def _cells(faces) -> tuple[int, int, int]:
+    """Shape of the grid that faces belong to."""
+    return faces.y.shape[0], *faces.x.shape[1:]
 
 
-def _no_bits(known) -> np.ndarray:
-    """Memory for a bit for each value, 64 of a row in a word, the lowest first."""
-    return np.empty((*known.shape[:2], words(known.shape[2])), np.uint64)
-
-
-def _unpacked(bits, known) -> np.ndarray:
-    """Bits as bool, as many as there are values."""
-    return np.unpackbits(bits.view(np.uint8), axis=2, count=known.shape[2], bitorder="little").view(np.bool_)
+def _extrapolated(before, known, layers) -> tuple[Faces, Faces]:
+    """See extrapolate; fields have rows."""
+    u, reached = Faces(*map(np.empty_like, before)), Faces(*map(np.empty_like, known))
+    _continue_faces(u, reached, before, known, layers)
+    return u, reached
 
 
 def trusted(known: Faces, open: Faces, narrow: float) -> Faces:
@@ -61,10 +74,10 @@ def trusted(known: Faces, open: Faces, narrow: float) -> Faces:
     their own.
     """
     known, open = as_faces(known, bool), as_faces(open, np.float32)
-    at, w = Faces(*map(with_rows, known)), Faces(*map(with_rows, open))
-    out = Faces(*(np.empty(k.shape, np.bool_) for k in at))
-    _trust(out, at, w, np.float32(narrow))
-    return Faces(*map(without_rows, out, (k.shape for k in known)))
+    at = z_first(known)
+    out = Faces(*map(np.empty_like, at))
+    _trust(out, at, z_first(open), np.float32(narrow))
+    return z_last(out, _cells(known))
 
 
 @kernel(parallel=False)
@@ -102,19 +115,33 @@ def _beside_trusted(known, open, narrow, i, j, k):
 
 
 @kernel(parallel=False)
-def _continue_faces(u, bits, after, before, known, layers):
+def _continue_faces(u, reached, before, known, layers):
     for a in range(3):
-        _continue(u[a], bits[a], after[a], before[a], known[a], layers)
+        _continue(u[a], reached[a], before[a], known[a], layers)
 
 
 @kernel(parallel=False)
-def _continue(u, bits, after, before, known, layers):
+def _continue(u, reached, before, known, layers):
+    """By a bit for each value, 64 of a row in a word, the lowest first."""
+    ni, nj, nk = known.shape
+    bits, after = np.empty((ni, nj, (nk + 63) // 64), np.uint64), np.empty((ni, nj, (nk + 63) // 64), np.uint64)
     _first_layer(u, bits, before, known)
-    for n in range(layers):
-        if n & 1:
-            _average_layer(u, bits, after)
-        else:
-            _average_layer(u, after, bits)
+    for _ in range(layers):
+        _average_layer(u, after, bits)
+        bits, after = after, bits
+    _unpack(reached, bits)
+
+
+@kernel
+def _unpack(out, bits):
+    """Bits as bool."""
+    for plane in prange(out.shape[0]):
+        for j in range(out.shape[1]):
+            row, packed = out[plane, j], bits[plane, j]
+            for word in range(len(packed)):
+                some, part = packed[word], row[64 * word : 64 * word + 64]
+                for k in range(len(part)):
+                    part[k] = some >> np.uint64(k) & np.uint64(1)
 
 
 @kernel
@@ -202,26 +229,28 @@ def constrain(
     [m], are left alone.  B07 §3.2, after Houston et al. 2003.
     """
     velocity = as_faces(velocity, np.float32)
+    phi, open, solid = _walls(boundary, velocity)
+    reached = as_faces(reached or Faces(*(np.ones(u.shape, bool) for u in velocity)), bool)
+    out = _constrained(z_first(velocity), phi, open, solid, z_first(reached), deepest, narrow)
+    return z_last(out, _cells(velocity))
+
+
+def _walls(boundary, velocity) -> tuple[np.ndarray, Faces, Faces]:
+    """φ, w and the velocity of a boundary, with rows, if they are on the grid of a velocity."""
     open, solid = as_faces(boundary.open, np.float32), as_faces(boundary.velocity, np.float32)
     phi = required(boundary.phi, np.float32)
     nodes = tuple(f.shape[a] for a, f in enumerate(velocity))
     if not (phi.shape == nodes and velocity.x.shape == open.x.shape == solid.x.shape):
         raise ValueError(f"velocity and boundary (nodes {phi.shape}) do not belong to one grid (nodes {nodes})")
-    reached = as_faces(reached or Faces(*(np.ones(u.shape, bool) for u in velocity)), bool)
-    shapes = [u.shape for u in velocity]
-    plane = shapes[0][2] == 1
-    if plane:  # z comes first, so that kernels have rows to run along
-        phi, (velocity, open, solid, reached) = with_rows(phi), map(_z_first, (velocity, open, solid, reached))
+    return with_rows(phi) if velocity.x.shape[2] == 1 else phi, z_first(open), z_first(solid)
+
+
+def _constrained(velocity, phi, open, solid, reached, deepest, narrow) -> Faces:
+    """See constrain; fields have rows."""
     out = Faces(*(u.copy() for u in velocity))
     strides = phi.shape[1] * phi.shape[2], phi.shape[2], 1
     _constrain(out, velocity, phi.reshape(-1), open, solid, reached, strides, np.float32(-deepest), np.float32(narrow))
-    return Faces(*map(without_rows, (out[1], out[2], out[0]), shapes)) if plane else out
-
-
-def _z_first(faces) -> Faces:
-    """Faces of a plane with its axes as z, x, y."""
-    x, y, z = map(with_rows, faces)
-    return Faces(z, x, y)
+    return out
 
 
 @kernel(parallel=False)

@@ -5,7 +5,18 @@ import numpy as np
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
 
-__all__ = ["as_faces", "divergence", "faces_beside", "gradient", "mixed", "required", "with_rows", "without_rows"]
+__all__ = [
+    "as_faces",
+    "divergence",
+    "faces_beside",
+    "gradient",
+    "mixed",
+    "required",
+    "with_rows",
+    "without_rows",
+    "z_first",
+    "z_last",
+]
 
 
 def as_faces(faces: Faces, dtype) -> Faces:
@@ -63,6 +74,24 @@ def without_rows(field: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
     if shape[2] == 1:
         return field.reshape(shape)
     return np.ascontiguousarray(field.transpose(1, 2, 0)) if shape[2] == 2 else field
+
+
+def z_first(faces: Faces) -> Faces:
+    """Faces of a plane with its axes as z, x, y, so that kernels have rows to run along; others as they are."""
+    nx1, ny, nz = faces.x.shape
+    if nz > 1:
+        return faces
+    z = np.ascontiguousarray(faces.z.transpose(2, 0, 1))
+    return Faces(z, faces.x.reshape(1, nx1, ny), faces.y.reshape(1, nx1 - 1, ny + 1))
+
+
+def z_last(faces: Faces, shape: tuple[int, int, int]) -> Faces:
+    """Faces that `z_first` gave, of cells of a shape, as they were."""
+    nx, ny, nz = shape
+    if nz > 1:
+        return faces
+    z, x, y = faces
+    return Faces(x.reshape(nx + 1, ny, 1), y.reshape(nx, ny + 1, 1), np.ascontiguousarray(z.transpose(1, 2, 0)))
 
 
 def required(array, dtype) -> np.ndarray:

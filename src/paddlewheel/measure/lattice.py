@@ -6,7 +6,7 @@ import numpy as np
 
 from paddlewheel.items import Liquid
 from paddlewheel.kernel import kernel, prange, threads_worth
-from paddlewheel.solids.sample import sample
+from paddlewheel.solids.sample import sample, sample_halves
 from paddlewheel.types import Grid
 
 MARGIN = 3  # cells around a moving solid in which it is measured; beyond, the distance to its box is a bound
@@ -25,7 +25,7 @@ def liquid_distance(grid: Grid, items) -> np.ndarray:
     return union(grid, axes, [item.shape for item in items if isinstance(item, Liquid)])
 
 
-def union(grid, axes, shapes) -> np.ndarray:
+def union(grid, axes, shapes, sample=sample) -> np.ndarray:
     """Distance to the nearest of the shapes at the points of a lattice, float32; two domain diagonals if there is none.
 
     A 2-D scene is one plane: it is sampled once and repeated.
@@ -49,8 +49,8 @@ def at_nodes(grid, shape, box) -> np.ndarray | None:
 
 
 def at_half_nodes(grid, shape, box) -> np.ndarray | None:
-    """The same at points half a cell apart; every second one is a node."""
-    return None if _is_empty(box) else union(grid, half_axes(grid, box), [shape])
+    """The same at points half a cell apart; every second one is a node. See `sample_halves`."""
+    return None if _is_empty(box) else union(grid, half_axes(grid, box), [shape], sample_halves)
 
 
 def unite(phi, grid, shape, box, within) -> None:

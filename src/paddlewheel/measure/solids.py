@@ -50,11 +50,13 @@ class Solids:
         self._known_poses: dict[float, list[Pose]] = {}
         self._known_places: dict[tuple, list[Shape]] = {}
         self._last: tuple[float, Boundary] | None = None
-        self._static = None if self.moving else self._closed(self._phi, self._open, grid.zeros_faces())
-        if self._static is not None:
-            if bodies:
-                self._static = self._static._replace(bodies=(NOWHERE,) * len(bodies), others=self._static.velocity)
+        # That of the solids that stay in place, if none moves by itself; and of all, if no body does either.
+        self._unmoved = None if self._moving else self._closed(self._phi, self._open, grid.zeros_faces())
+        self._static = None if self.moving else self._unmoved
+        if self._unmoved is not None:
             self._open = None  # not needed again
+        if self._static is not None and bodies:
+            self._static = self._static._replace(bodies=(NOWHERE,) * len(bodies), others=self._static.velocity)
 
     @property
     def moving(self) -> bool:
@@ -108,7 +110,13 @@ class Solids:
         return self._last[1]
 
     def _measured(self, time) -> Boundary:
+        """The boundary without the rigid bodies, in arrays of its own."""
         grid = self.grid
+        if self._unmoved is not None:
+            phi, open, *_ = self._unmoved
+            return self._unmoved._replace(
+                phi=phi.copy(), open=Faces(*(w.copy() for w in open)), velocity=grid.zeros_faces()
+            )
         phi, open = self._phi.copy(), Faces(*(w.copy() for w in self._open))
         velocity, nearest = grid.zeros_faces(), None
         if len(self._moving) > 1:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from paddlewheel.grid.stencil import with_rows, z_first
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Boundary, Faces, Grid
 
@@ -13,13 +14,14 @@ def audit(grid: Grid, velocity: Faces, phi: np.ndarray, boundary: Boundary, dens
 
     over cells with φ < 0 and an open face, f the six faces of each.
     """
-    planes = np.zeros((grid.shape[0], 2))
-    _audit(planes, velocity, phi, boundary.open, boundary.velocity)
+    phi, faces = with_rows(phi) if grid.is_2d else phi, map(z_first, (velocity, boundary.open, boundary.velocity))
+    planes = np.zeros((len(phi), 2))
+    _audit(planes, phi, *faces)
     return float(planes[:, 0].max()) / grid.h, float(planes[:, 1].sum()) * 0.25 * density * grid.h**3
 
 
 @kernel
-def _audit(planes, velocity, phi, open, solid):
+def _audit(planes, phi, velocity, open, solid):
     """For each plane of cells the largest net outflow, and the sum of w u²."""
     nx, ny, nz = phi.shape
     for plane in prange(nx):

@@ -29,6 +29,7 @@ a layer of ghost cells that mirror the liquid as air, which puts p = 0 on the
 side itself.
 """
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -191,7 +192,7 @@ class _Problem:
         self.began = time.perf_counter()
         self.grid, self.velocity, self.pressed, self.open = grid, velocity, pressed, boundary.open
         self.dt, self.density, self.tolerance = dt, density, tolerance
-        self.surface_pressure = surface_pressure if np.any(surface_pressure) else None
+        self.surface_pressure = surface_pressure if presses(surface_pressure) else None
         self.box = liquid_box(phi, aligned=ALIGNED)
         self.ghosted = _with_ghosts(phi, np.abs, self.box)
         self.plane = _is_plane(boundary)
@@ -328,7 +329,7 @@ def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start
     if boundary.phi.shape != grid.node_shape:
         raise ValueError(f"boundary was measured on another grid: {boundary.phi.shape} nodes, not {grid.node_shape}")
     for name, field in (("phi", phi), ("start", start), ("surface_pressure", surface_pressure)):
-        if field is None:
+        if field is None or (isinstance(field, float) and not math.isnan(field)):
             continue
         if np.shape(field) not in ((), grid.shape):
             raise ValueError(f"{name} has shape {np.shape(field)}: expected one value per cell, {grid.shape}")
@@ -337,7 +338,7 @@ def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start
     velocity = as_faces(velocity, np.float32)
     if velocity.x.shape != grid.face_shape(0):
         raise ValueError(f"velocity.x has shape {velocity.x.shape}: expected {grid.face_shape(0)}")
-    if np.any(surface_pressure):
+    if presses(surface_pressure):
         everywhere = tuple(slice(0, n) for n in grid.shape)
         s = _with_ghosts(np.broadcast_to(np.asarray(surface_pressure, float), grid.shape), np.negative, everywhere)
         inner, scale = [slice(1, -1)] * 3, dt / (density * grid.h)
@@ -345,6 +346,11 @@ def _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start
         # In float64: a jump of s between two cells is cancelled by p in the end.
         velocity = Faces(*(u - scale * g for u, g in zip(velocity, slope, strict=True)))
     return velocity, required(phi, np.float32)
+
+
+def presses(surface_pressure: float | np.ndarray) -> bool:
+    """Whether there is any pressure on the surface. NumPy takes long to see that of one number."""
+    return surface_pressure != 0.0 if isinstance(surface_pressure, float) else bool(np.any(surface_pressure))
 
 
 def _with_ghosts(field: np.ndarray, mirrored, box) -> np.ndarray:

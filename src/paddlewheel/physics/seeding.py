@@ -8,7 +8,7 @@ import numpy as np
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.grid.hat import hat_reach, widened
 from paddlewheel.grid.sample import node_value
-from paddlewheel.grid.stencil import required
+from paddlewheel.grid.stencil import required, with_rows
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces, Grid
 
@@ -288,71 +288,96 @@ def volume_seen(solid: np.ndarray, *, reach: int = 1) -> np.ndarray:
 @kernel
 def _seen_in_slabs(slabs, solid):
     """What the hat of y and z sees in slabs half a cell thick in x."""
-    ny, nz = slabs.shape[1], slabs.shape[2]
-    y = (0.125, 0.375, 0.375, 0.125)
-    z = (0.0, 0.5, 0.5, 0.0) if nz == 1 else y
-    for slab in prange(slabs.shape[0]):
-        half = np.int64(slab)
-        open = np.zeros((2 * ny + 2, 2 * nz + 2), np.float32)  # with a margin of zeros for what is beyond the sides
+    for plane in prange(slabs.shape[0] // 2):
+        i = np.int64(plane)
+        ny, nz = slabs.shape[1], slabs.shape[2]
+        open = np.zeros((2, 2 * ny + 2, 2 * nz + 2), np.float32)  # with a margin of zeros for what is beyond the sides
         # rows without a solid, and rows with nothing else; what is beyond the sides counts as either
         clear, shut = np.ones(ny + 2, np.bool_), np.ones(ny + 2, np.bool_)
-        for j in range(ny):
-            lowest, highest = _range_of_row(solid, half // 2, j)
-            clear[j + 1], shut[j + 1] = lowest > 0.0, highest <= 0.0
-            for k in range(0 if clear[j + 1] or shut[j + 1] else nz):
-                _open_eighths(open, solid, half // 2, j, k, half % 2)
-            for k in range(1, 2 * nz + 1 if clear[j + 1] else 0):
-                open[1 + 2 * j, k] = open[2 + 2 * j, k] = 1.0
-        for j in range(ny):
-            if shut[j] and shut[j + 1] and shut[j + 2]:
-                for k in range(nz):
-                    slabs[half, j, k] = 0.0
-                continue
-            if clear[j] and clear[j + 1] and clear[j + 2]:
-                row, lost = 1.0 - y[0] * ((j == 0) + (j == ny - 1)), z[0]
-                for k in range(nz):
-                    slabs[half, j, k] = row
-                slabs[half, j, 0] -= row * lost
-                slabs[half, j, nz - 1] -= row * lost
-                continue
-            for k in range(nz):
-                total = 0.0
-                for b in range(4):
-                    for c in range(4):
-                        total += y[b] * z[c] * open[2 * j + b, 2 * k + c]
-                slabs[half, j, k] = total
+        _open_in_plane(open, clear, shut, solid, i)
+        for side in range(2):
+            _seen_in_slab(slabs[2 * i + side], open[side], clear, shut)
 
 
 @kernel(parallel=False)
-def _range_of_row(solid, i, j):
-    """The lowest and the highest value at the nodes of a row of cells."""
-    lowest = highest = solid[i, j, 0]
-    for m in range(i, i + 2):
-        for n in range(j, j + 2):
-            for k in range(solid.shape[2]):
-                lowest, highest = min(lowest, solid[m, n, k]), max(highest, solid[m, n, k])
+def _open_in_plane(open, clear, shut, solid, i):
+    """Open fractions of the eighths of the cells of a plane, but of rows that are shut."""
+    points = np.empty((3, 3, 3))
+    nz = solid.shape[2] - 1
+    low_next, high_next = _range_of_nodes(solid, i, 0)
+    for j in range(solid.shape[1] - 1):
+        lowest, highest = low_next, high_next
+        low_next, high_next = _range_of_nodes(solid, i, j + 1)
+        clear[j + 1], shut[j + 1] = min(lowest, low_next) > 0.0, max(highest, high_next) <= 0.0
+        for k in range(0 if clear[j + 1] or shut[j + 1] else nz):
+            _open_eighths(open, points, solid, i, j, k)
+        for side in range(2 if clear[j + 1] else 0):
+            for k in range(1, 2 * nz + 1):
+                open[side, 1 + 2 * j, k] = open[side, 2 + 2 * j, k] = 1.0
+
+
+@kernel(parallel=False)
+def _seen_in_slab(slab, open, clear, shut):
+    ny, nz = slab.shape
+    y = (0.125, 0.375, 0.375, 0.125)
+    z = (0.0, 0.5, 0.5, 0.0) if nz == 1 else y
+    for j in range(ny):
+        if shut[j] and shut[j + 1] and shut[j + 2]:
+            for k in range(nz):
+                slab[j, k] = 0.0
+            continue
+        if clear[j] and clear[j + 1] and clear[j + 2]:
+            row, lost = 1.0 - y[0] * ((j == 0) + (j == ny - 1)), z[0]
+            for k in range(nz):
+                slab[j, k] = row
+            slab[j, 0] -= row * lost
+            slab[j, nz - 1] -= row * lost
+            continue
+        for k in range(nz):
+            total = 0.0
+            for b in range(4):
+                for c in range(4):
+                    total += y[b] * z[c] * open[2 * j + b, 2 * k + c]
+            slab[j, k] = total
+
+
+@kernel(parallel=False)
+def _range_of_nodes(solid, i, j):
+    """The lowest and the highest value in a row of nodes and the next along x."""
+    here, there = solid[i, j], solid[i + 1, j]
+    lowest = highest = here[0]
+    for k in range(len(here)):
+        lowest, highest = min(lowest, here[k], there[k]), max(highest, here[k], there[k])
     return lowest, highest
 
 
 @kernel(parallel=False)
-def _open_eighths(open, solid, i, j, k, side):
-    """Open fractions of the four eighths of a cell on one side along x."""
-    low, high = solid[i, j, k], solid[i, j, k]
-    for corner in range(1, 8):
-        value = solid[i + (corner >> 2), j + (corner >> 1 & 1), k + (corner & 1)]
-        low, high = min(low, value), max(high, value)
-    for b in range(2):
-        for c in range(2):
+def _open_eighths(open, points, solid, i, j, k):
+    """Open fractions of the eighths of a cell, by the half of it along x; points (3, 3, 3) is room for its own."""
+    low, high, flat = solid[i, j, k], solid[i, j, k], True
+    for column in range(4):
+        m, n = i + (column >> 1), j + (column & 1)
+        below, above = solid[m, n, k], solid[m, n, k + 1]
+        low, high, flat = min(low, below, above), max(high, below, above), flat and below == above
+    cut = low <= 0.0 < high
+    if cut:
+        node = solid[i : i + 2, j : j + 2, k : k + 2]
+        for a in range(3):
+            for b in range(3):
+                for c in range(2 if flat else 3):
+                    points[a, b, c] = _between(node, a, b, c)
+    for side in range(2):
+        for b in range(2):
             fraction = 1.0 if low > 0.0 else 0.0
-            if low <= 0.0 < high:
-                node = solid[i : i + 2, j : j + 2, k : k + 2]
-                fraction = box_fraction(
-                    _between(node, side, b, c), _between(node, side, b + 1, c),
-                    _between(node, side, b + 1, c + 1), _between(node, side, b, c + 1),
-                    _between(node, side + 1, b, c), _between(node, side + 1, b + 1, c),
-                    _between(node, side + 1, b + 1, c + 1), _between(node, side + 1, b, c + 1),
-                )  # fmt: skip
-            open[1 + 2 * j + b, 1 + 2 * k + c] = fraction
+            for c in range(2):
+                if cut and not (flat and c == 1):  # in a plane both halves along z are the same
+                    fraction = box_fraction(
+                        points[side, b, c], points[side, b + 1, c],
+                        points[side, b + 1, c + 1], points[side, b, c + 1],
+                        points[side + 1, b, c], points[side + 1, b + 1, c],
+                        points[side + 1, b + 1, c + 1], points[side + 1, b, c + 1],
+                    )  # fmt: skip
+                open[side, 1 + 2 * j + b, 1 + 2 * k + c] = fraction
 
 
 @kernel(parallel=False)
@@ -393,7 +418,8 @@ def density_error(
     error = np.empty(phi.shape, np.float32)
     near, noise, reach = np.float32(1 - below), np.float32(noise), hat_reach(per_cell)
     per_hat = np.float32(1 / (reach * h))
-    _density_error(error, density, seen, phi, near, noise, np.float32(1 / per_cell), reach, per_hat)
+    fields = map(with_rows, (error, density, seen, phi))
+    _density_error(*fields, near, noise, np.float32(1 / per_cell), reach, per_hat)
     return error
 
 

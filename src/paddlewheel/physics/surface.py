@@ -13,7 +13,7 @@ import numpy as np
 from paddlewheel.grid.distance import CLOSED, UNKNOWN, grow, straighten_at_walls
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.grid.plane import tangent_plane
-from paddlewheel.grid.stencil import required
+from paddlewheel.grid.stencil import required, with_rows
 from paddlewheel.kernel import kernel, prange, words
 from paddlewheel.types import Grid
 
@@ -69,10 +69,8 @@ def surface_distance(
 
     h = np.float32(grid.h)
     phi, layer = np.empty(grid.shape, np.float32), np.empty(grid.shape, np.uint8)
-    near, (wet, dry) = np.empty(grid.shape, np.bool_), np.empty((2, *grid.shape[:2], words(grid.shape[2])), np.uint64)
     seen_by = _seen_by(per_cell > 1, grid.is_2d)
-    _classify(phi, layer, near, wet, dry, first, solid, int(seen_by.reach), h)
-    near = np.flatnonzero(near)
+    near = _classified(phi, layer, first, solid, int(seen_by.reach), h)
     sparse = np.float32(_SPARSE * per_cell * seen_by.full)
     _offset_distances(phi, layer, near, position, first, grid.first, solid, seen_by, sparse, h)
     smooth = np.empty(len(near), np.float32)
@@ -109,6 +107,14 @@ def _seen_by(many: bool, flat: bool, entries: int = 256) -> _Kernel:
     table = np.interp(np.linspace(0.0, reach, entries), offset[::-1], distance[::-1]).astype(np.float32)
     full = np.pi / 4 * reach**2 if flat else 64 / 315 * np.pi * reach**3
     return _Kernel(np.float32(reach), np.float32(spread), full, table)
+
+
+def _classified(phi, layer, first, solid, reach, h) -> np.ndarray:
+    """Indices of the cells in which φ is to be found; sets it, and the layer, in all others."""
+    phi, layer = with_rows(phi), with_rows(layer)
+    near, (wet, dry) = np.empty(phi.shape, np.bool_), np.empty((2, *phi.shape[:2], words(phi.shape[2])), np.uint64)
+    _classify(phi, layer, near, wet, dry, first, with_rows(solid), reach, h)
+    return near.reshape(-1).nonzero()[0]
 
 
 @kernel
@@ -346,14 +352,14 @@ def liquid_volume(phi: np.ndarray, solid: np.ndarray, h: float) -> float:
     phi, solid = required(phi, np.float32), required(solid, np.float32)
     if phi.ndim != 3 or solid.shape != tuple(n + 1 for n in phi.shape):
         raise ValueError(f"phi of shape {phi.shape}, solid {solid.shape}: expected values at centres and at nodes")
-    planes = np.empty(solid.shape[0])
-    _plane_volumes(planes, phi, solid, np.float32(h))
+    planes, flat = np.empty(solid.shape[0]), phi.shape[2] == 1 and np.array_equal(solid[:, :, 0], solid[:, :, 1])
+    _plane_volumes(planes, phi, solid, np.float32(h), flat)
     return float(planes.sum()) * h**3
 
 
 @kernel
-def _plane_volumes(planes, phi, solid, h):
-    """Liquid boxes around the nodes of each plane, in units of a cell."""
+def _plane_volumes(planes, phi, solid, h, flat):
+    """Liquid boxes around the nodes of each plane, in units of a cell; if all is `flat`, both halves along z as one."""
     nx, ny, nz = phi.shape
     for plane in prange(nx + 1):
         i = np.int64(plane)
@@ -366,9 +372,9 @@ def _plane_volumes(planes, phi, solid, h):
             for k in range(nz):
                 low[k], high[k] = min(a[k], b[k], c[k], d[k]), max(a[k], b[k], c[k], d[k])
             size = (0.5 if i == 0 or i == nx else 1.0) * (0.5 if j == 0 or j == ny else 1.0)
-            for k in range(nz + 1):
+            for k in range(1 if flat else nz + 1):
                 k0, k1 = max(k - 1, 0), min(k, nz - 1)
-                end = k == 0 or k == nz
+                end = not flat and (k == 0 or k == nz)
                 # what is continued may change its sign; in a plane it is the same on both ends
                 margin = np.float32(1.5) * h if side or (end and nz > 1) else np.float32(0)
                 if min(low[k0], low[k1]) < margin and solid[i, j, k] > -h:  # a corner is 0.87 h away

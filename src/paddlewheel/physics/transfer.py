@@ -165,7 +165,7 @@ def to_faces(grid: Grid, particles: Particles, first: np.ndarray, *, reach: int 
     shape, lowest = (tuple(numbers[a] for a in turn) for numbers in (grid.shape, grid.first))
     if grid.is_2d:
         position, velocity = _turned(position, turn), _turned(velocity, turn)
-        affine = np.ascontiguousarray(affine[:, list(turn)][:, :, list(turn)])
+        affine = np.ascontiguousarray(affine[:, list(turn)][:, :, list(turn)]) if len(affine) else affine
     total, weight = (tuple(np.zeros([grid.face_shape(a)[b] for b in turn], np.float32) for a in turn) for _ in range(2))
     slabs = slabs_of(first, shape)
     for colour in range(2):

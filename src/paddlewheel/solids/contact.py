@@ -214,7 +214,7 @@ class Contact:
         n·Δ ≥ −gap  at every contact.
         """
         slack = self._slack(contacts)
-        if not np.any(contacts.gap < -slack):
+        if not (contacts.gap < -slack).any():
             return list(bodies)
         shift = np.zeros((len(self.masses), 6))
         target = np.where(contacts.gap < 0, np.maximum(-contacts.gap - slack, 0), -contacts.gap)

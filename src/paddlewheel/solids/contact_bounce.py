@@ -23,10 +23,13 @@ def given(pushes, before, after) -> np.ndarray:
 
 def groups(contacts, n) -> np.ndarray:
     """Which group of bodies that touch each of n bodies belongs to, (n,)."""
+    pairs = contacts.second >= 0
+    if not pairs.any():
+        return np.arange(n)
+
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    pairs = contacts.second >= 0
     first, second = contacts.first[pairs], contacts.second[pairs]
     return connected_components(coo_array((np.ones(len(first)), (first, second)), (n, n)), directed=False)[1]
 

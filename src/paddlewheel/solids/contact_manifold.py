@@ -94,10 +94,17 @@ def _beside_a_nearer(which, p, gap, close) -> np.ndarray:
     return (np.linalg.norm(p - p[nearest], axis=1) < close) & (gap > gap[nearest])
 
 
-def manifolds(things, surfaces, pairs, which, p, corner, gap, normal, planar, dt) -> tuple[np.ndarray, ...]:
+def leaves(things, surfaces, pairs, which, p, normal, planar) -> np.ndarray:
+    """Whether a body is left at its points p against the normal: else it does not touch there, but is cut by it."""
+    body = pairs.body[which]
+    probe = _PROBE * surfaces.spacing[body]
+    outside = p - probe[:, None] * pairs.seen_back(normal, which)
+    return things.distances.at(body, outside) >= (0.5 if planar else 0.7) * probe
+
+
+def manifolds(things, surfaces, pairs, which, p, corner, gap, normal, dt) -> tuple[np.ndarray, ...]:
     """First, other, arms, normal, gap, carried and approach of `Contacts`: few for each pair, in world axes."""
-    leaves = _leaves(things, surfaces, pairs, which, p, normal, planar)
-    good = np.flatnonzero((gap <= pairs.reach[which]) & leaves)
+    good = np.flatnonzero(gap <= pairs.reach[which])
     which, p, corner, gap, normal = which[good], p[good], corner[good], gap[good], normal[good]
     body, thing, after, drift = (part[which] for part in pairs[:4])
     is_body = thing < things.bodies
@@ -126,14 +133,6 @@ def manifolds(things, surfaces, pairs, which, p, corner, gap, normal, planar, dt
     kept = order[_few(first[order], other[order], arms[0][order], normal[order], corner[order], spacing, apart)]
     arms = np.ascontiguousarray(arms[:, kept])
     return first[kept], other[kept], arms, normal[kept], gap[kept], carried[kept], approach[kept]
-
-
-def _leaves(things, surfaces, pairs, which, p, normal, planar) -> np.ndarray:
-    """Whether a body is left at its points p against the normal: else it does not touch there, but is cut by it."""
-    body = pairs.body[which]
-    probe = _PROBE * surfaces.spacing[body]
-    outside = p - probe[:, None] * pairs.seen_back(normal, which)
-    return things.distances.at(body, outside) >= (0.5 if planar else 0.7) * probe
 
 
 def _bend(velocity, arm, dt) -> np.ndarray:

@@ -43,15 +43,15 @@ class Pairs(NamedTuple):
         return np.einsum("nji,nj->ni", self.turn[which], y)
 
 
-def near_pairs(things, surfaces, dt: float) -> Pairs | None:
-    """Pairs near enough to meet within dt [s], if any. Fast ones are looked at when they come near, if they do."""
+def near_pairs(things, surfaces, from_centres, dt: float) -> Pairs | None:
+    """Pairs near enough to meet within dt [s], if any. Fast ones are looked at when they come near, if they do.
+
+    from_centres (bodies, f) are distances of things from the bodies' centres of mass [m], or less.
+    """
     n, f = things.bodies, len(things.origin)
     near, (speed, turning, way, spacing) = np.empty((n, f), np.bool_), np.empty((4, n, f))
-    _find_near(near, speed, turning, way, spacing, *things[3:], surfaces.reach, surfaces.spacing, dt)
-    body, thing = np.nonzero(near)
-    if len(body):
-        apart = _clear(things, surfaces, body, thing, way[body, thing] + _CLEAR * spacing[body, thing])
-        body, thing = body[~apart], thing[~apart]
+    _find_near(near, speed, turning, way, spacing, *things[3:], from_centres, surfaces.reach, surfaces.spacing, dt)
+    body, thing = near.nonzero()
     if not len(body):
         return None
     pair = body, thing
@@ -69,20 +69,6 @@ def near_pairs(things, surfaces, dt: float) -> Pairs | None:
     order = np.argsort(pair[1][row], kind="stable")
     row = row[order]
     return _seen_from(things, pair[0][row], pair[1][row], after[order], drift[order], reach[row])
-
-
-def _clear(things, surfaces, body, thing, way) -> np.ndarray:
-    """Which pairs cannot come within a way (n,) [m] of each other, by the distance at the body's centre of mass.
-
-    It changes by no more than the way gone, and is looked for only at walls around everything.
-    """
-    out = np.zeros(len(body), np.bool_)
-    asked = things.around[thing]
-    if asked.any():
-        body, thing = body[asked], thing[asked]
-        centre = np.einsum("nji,nj->ni", things.rotation[thing], things.origin[body] - things.origin[thing])
-        out[asked] = things.distances.at(thing, centre) > surfaces.reach[body] + way[asked]
-    return out
 
 
 def _seen_from(things, body, thing, after, drift, reach) -> Pairs:
@@ -138,8 +124,10 @@ def gathered(things, surfaces, pairs: Pairs, margin) -> tuple[np.ndarray, np.nda
 
 
 @kernel(parallel=False)
-def _find_near(near, speed, turning, way, spacing, low, high, origin, rotation, velocity, reach, step, dt):
+def _find_near(near, speed, turning, way, spacing, low, high, origin, rotation, velocity, centre, reach, step, dt):
     """Which pairs of bodies and things, (bodies, f), may come near each other in dt, by the boxes around them.
+
+    And by the distance at the body's centre of mass, which changes by no more than the way gone.
 
     speed    how fast anything of a pair comes near, at most, and
     turning  the part of it from turning [m/s]
@@ -165,7 +153,8 @@ def _find_near(near, speed, turning, way, spacing, low, high, origin, rotation, 
             speed[n, m] = np.sqrt(going) + turning[n, m]
             spacing[n, m] = min(step[n], step[m]) if m < bodies else step[n]
             way[n, m] = speed[n, m] * dt + _SKIN * spacing[n, m]
-            near[n, m] = n != m and apart[n, m] <= way[n, m]
+            clear = centre[n, m] > reach[n] + way[n, m] + _CLEAR * spacing[n, m]
+            near[n, m] = n != m and apart[n, m] <= way[n, m] and not clear
 
 
 @kernel(parallel=False)

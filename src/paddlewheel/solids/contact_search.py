@@ -9,7 +9,7 @@ import numpy as np
 
 from paddlewheel.kernel import kernel
 from paddlewheel.solids.contact_distances import Distances, centred
-from paddlewheel.solids.contact_manifold import manifolds, walked
+from paddlewheel.solids.contact_manifold import leaves, manifolds, walked
 from paddlewheel.solids.contact_pairs import gathered, near_pairs
 from paddlewheel.solids.contact_things import Things, frames
 from paddlewheel.solids.surface_points import features, surface_points
@@ -55,6 +55,7 @@ class Search:
 
     def __init__(self, shapes, masses, spacing: float, planar: bool):
         self.planar, self._tables, self._seen = planar, {}, None
+        self._centres = self._nearest = (None, None)  # the last of each, and what it was asked for
         self.surfaces = _surfaces([untabulated(shape) for shape in shapes], masses, spacing, planar)
         self._shapes = [centred(shape, mass.center) for shape, mass in zip(shapes, masses, strict=True)]
         flat = np.array([1, 1, 0]) if planar else 1
@@ -66,16 +67,15 @@ class Search:
     def find(self, bodies, obstacles, velocity, dt: float) -> tuple[np.ndarray, ...] | None:
         """First, other, arms, normal, gap, carried and approach of `Contacts`; None if nothing is near anything."""
         things, surfaces = self.things(bodies, obstacles, velocity), self.surfaces
-        pairs = near_pairs(things, surfaces, dt)
+        pairs = near_pairs(things, surfaces, self._from_centres(things), dt)
         if pairs is None:
             return None
         which, sample, depth = self._candidates(things, pairs)
         if not len(which):
             return None
         corner = surfaces.sharp[sample] == 2
-        p, inward = surfaces.points[sample], surfaces.inward[sample]
-        p, gap, normal = walked(things, surfaces, pairs, which, p, inward, corner, depth)
-        return manifolds(things, surfaces, pairs, which, p, corner, gap, normal, self.planar, dt)
+        p, gap, normal = self._walked(things, pairs, which, sample, corner, depth)
+        return manifolds(things, surfaces, pairs, which, p, corner, gap, normal, dt)
 
     def thickness(self, n: int, most: float) -> float:
         """How thick body n is across its surface [m], in the median; at most `most`.
@@ -104,6 +104,32 @@ class Search:
             around = np.isinf(low).all(axis=1) & ~distances.costly
             self._seen = obstacles, distances, around, low, high
         return self._seen[1:]
+
+    def _from_centres(self, things) -> np.ndarray:
+        """Distance from the bodies' centres of mass to walls around everything [m], (bodies, f); −inf to other things.
+
+        The last are kept: of the three searches of a step two have the bodies where they were.
+        """
+        asked = things.distances, things.origin.tobytes(), things.rotation.tobytes()
+        if self._centres[0] != asked:
+            out = np.full((things.bodies, len(things.origin)), -np.inf)
+            for m in np.flatnonzero(things.around):
+                centre = np.einsum("ji,nj->ni", things.rotation[m], things.origin[: things.bodies] - things.origin[m])
+                out[:, m] = things.distances.at(np.full(things.bodies, m), centre)
+            self._centres = asked, out
+        return self._centres[1]
+
+    def _walked(self, things, pairs, which, sample, corner, depth) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """See `walked`; gaps are infinite where a body is cut, and not touched. The last are kept, as from centres."""
+        parts = which, sample, depth, pairs.body, pairs.thing, pairs.turn, pairs.shift
+        asked = things.distances, *(part.tobytes() for part in parts)
+        if self._nearest[0] != asked:
+            surfaces = self.surfaces
+            p, inward = surfaces.points[sample], surfaces.inward[sample]
+            p, gap, normal = walked(things, surfaces, pairs, which, p, inward, corner, depth)
+            gap[~leaves(things, surfaces, pairs, which, p, normal, self.planar)] = np.inf
+            self._nearest = asked, (p, gap, normal)
+        return self._nearest[1]
 
     def _candidates(self, things, pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Corners within reach, and other points that are nearer than their neighbours: pair, point and depth [m]."""

@@ -4,7 +4,7 @@ A body's velocity is  V = (v, ω)  of its centre of mass, in world axes; what ac
 on it is  (force, torque)  about the same point, so that  M V̇ = (force, torque).
 """
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -98,13 +98,19 @@ def moved(body: Body, mass: Mass, dt: float, pivot=None, steady: bool = False) -
     if pivot is not None or steady:
         orientation = turned(orientation, omega * dt)
     else:
-        principal, axes = np.linalg.eigh(mass.inertia)
-        axes[:, 0] *= np.linalg.det(axes)  # right-handed
-        _tumble(orientation, omega, axes, principal, dt)
+        _tumble(orientation, omega, *_principal(mass.inertia.tobytes()), dt)
     if pivot is None:
         return Body(position + dt * velocity, orientation, velocity, omega)
     arm = _rotation_of(turned(np.array([1.0, 0, 0, 0]), omega * dt)) @ (position - pivot)
     return Body(np.add(pivot, arm), orientation, np.cross(omega, arm), omega)
+
+
+@lru_cache
+def _principal(inertia: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Principal axes (3, 3) of an inertia, right-handed, and its values along them, not to be written to."""
+    values, axes = np.linalg.eigh(np.frombuffer(inertia).reshape(3, 3))
+    axes[:, 0] *= np.linalg.det(axes)
+    return axes, values
 
 
 def placed(shape: Shape, mass: Mass, body: Body) -> Moved:

@@ -19,11 +19,11 @@ RESTARTS = 3
 
 def stencil(packed: Packed) -> Callable[[np.ndarray, np.ndarray], float]:
     """The matrix as a function: `apply(q, x)` sets q = A x and returns x · A x."""
-    layout = packed.layout
+    layout, parts = packed.layout, threads()
     partial = np.empty(len(layout.blocks) - 1)
 
     def apply(q, x):
-        return _applied(q, partial, x, packed.lower, packed.diagonal, layout.rows, layout.blocks, threads())
+        return _applied(q, partial, x, packed.lower, packed.diagonal, layout.rows, layout.blocks, parts)
 
     return apply
 

@@ -127,7 +127,7 @@ class Prepared:
     def _vector(self, field) -> np.ndarray:
         """A field at cells as a vector, zero where there is no unknown."""
         vector = pack_field(self._packed.layout, field.reshape(self._packed.layout.shape))
-        np.copyto(vector, 0.0, where=self._packed.diagonal == 0.0)
+        np.putmask(vector, self._packed.diagonal == 0.0, 0.0)
         return vector
 
 

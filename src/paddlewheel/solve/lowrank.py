@@ -141,8 +141,10 @@ class LowRank:
 
     def _columns(self, precondition, which) -> Iterator[np.ndarray]:
         """Some columns of B Rᵀ, one after another."""
+        r = self._layout.zeros(np.float32)
         for unit in np.eye(self._rows.count)[which]:
-            r, z = self._layout.zeros(np.float32), self._layout.zeros(np.float32)
+            z = np.zeros_like(r)
+            r[:] = 0.0
             add_transposed(r, self._rows, unit)
             precondition(z, r)
             yield z

@@ -58,6 +58,9 @@ class Coarse(NamedTuple):
 class Multigrid:
     """The hierarchy of a system; called as `multigrid(z, r)` it sets z to about A⁻¹ r.
 
+    finest  what sweeps of the finest level need: room, one over the diagonal, couplings, and coarse nodes
+    where   its rows, in blocks, and how many parts these are shared out in
+
     Cells where `inverse` is zero stay zero. If that are unknowns, `coarse` is the system with their couplings cut, to
     make the coarse levels from.
     """
@@ -66,21 +69,12 @@ class Multigrid:
         self.packed = packed
         self.node, first = from_cells(coarse or packed)
         self.coarse = _hierarchy(first)
-        self._room = np.empty(packed.layout.size, np.float32)
+        layout = packed.layout
+        self.finest = np.empty(layout.size, np.float32), packed.inverse, packed.lower, self.node
+        self.where = layout.rows, layout.blocks, threads() if layout.size > FEW else 1
 
     def __call__(self, z: np.ndarray, r: np.ndarray) -> None:
         _cycle(z, r, *self.finest, self.coarse, *self.where)
-
-    @property
-    def finest(self) -> tuple[np.ndarray, ...]:
-        """What the sweeps of the finest level need: room, one over the diagonal, couplings, and coarse nodes."""
-        return self._room, self.packed.inverse, self.packed.lower, self.node
-
-    @property
-    def where(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Its rows, in blocks, and how many parts these are shared out in."""
-        layout = self.packed.layout
-        return layout.rows, layout.blocks, threads() if layout.size > FEW else 1
 
 
 def _hierarchy(graph) -> Coarse:
@@ -349,9 +343,17 @@ def _relax_from_zero(x, b, inverse, rows, blocks, parts):
                 x[0, at] = b[0, at] * inverse[0, at]
 
 
-@kernel
+@kernel(parallel=False)
 def _relax(x, b, inverse, lower, rows, blocks, colour, parts):
     """Gauss–Seidel over the cells of one colour."""
+    if parts > 1:
+        _relax_parts(x, b, inverse, lower, rows, blocks, colour, parts)
+    else:  # to begin a loop that is shared out takes as long as some hundred cells
+        _relax_rows(x[colour], x[1 - colour], b, inverse, lower, rows, blocks[0], blocks[-1], colour)
+
+
+@kernel
+def _relax_parts(x, b, inverse, lower, rows, blocks, colour, parts):
     for part in prange(parts):
         first, last = share(part, blocks.shape[0] - 1, parts)
         _relax_rows(x[colour], x[1 - colour], b, inverse, lower, rows, blocks[first], blocks[last], colour)
@@ -407,7 +409,8 @@ def _restrict_cells(coarse_b, relaxed, x, b, inverse, lower, node, rows, blocks,
     for part in prange(parts):
         # No two blocks share a node: a block is made of whole coarse rows.
         first, last = share(part, blocks.shape[0] - 1, parts)
-        _relax_rows(relaxed, x[1], b, inverse, lower, rows, blocks[first], blocks[last], 0)
+        red = np.int64(0)  # for a constant Numba would compile all that is called once more
+        _relax_rows(relaxed, x[1], b, inverse, lower, rows, blocks[first], blocks[last], red)
         _restrict_rows(coarse_b, relaxed, x[0], inverse[0], node[0], rows, blocks[first], blocks[last])
 
 
