@@ -99,35 +99,9 @@ class Solved(NamedTuple):
     acted: Callable[[], Projection]
 
 
-def project(
-    grid: Grid,
-    velocity: Faces,
-    phi: np.ndarray,
-    boundary: Boundary,
-    dt: float,
-    *,
-    density: float = 1000.0,
-    surface_pressure: float | np.ndarray = 0.0,
-    solver: str = "multigrid",
-    tolerance: float = 1e-6,
-    start: np.ndarray | None = None,
-    terms: Callable[[tuple[slice, slice, slice], np.ndarray], Rows] | None = None,
-    separating: np.ndarray | None = None,
-    acting: np.ndarray | None = None,
-) -> Projection:
-    """Make the liquid's velocity divergence-free and tangential to the solids.
-
-    phi is the liquid's level set at centres [m], extended into the solids;
-    surface_pressure [Pa] a number or a field at centres; start a pressure to
-    begin from, such as the last step's; terms(box, unknown) the rows that others,
-    such as rigid bodies, add to the system in a box of cells; separating the
-    cells at walls, bool, that liquid may leave: those at which this pressure and
-    the one that is `acting` already [Pa, above that on the surface] are zero together.
-    """
-    return solved(
-        grid, velocity, phi, boundary, dt, density=density, surface_pressure=surface_pressure, solver=solver,
-        tolerance=tolerance, start=start, terms=terms, separating=separating, acting=acting,
-    ).acted()  # fmt: skip
+def project(grid: Grid, velocity: Faces, phi: np.ndarray, boundary: Boundary, dt: float, **options) -> Projection:
+    """Make the liquid's velocity divergence-free and tangential to the solids. Arguments are those of `solved`."""
+    return solved(grid, velocity, phi, boundary, dt, **options).acted()
 
 
 def solved(
@@ -146,7 +120,15 @@ def solved(
     separating: np.ndarray | None = None,
     acting: np.ndarray | None = None,
 ) -> Solved:
-    """The pressure of a projection, before it acts; the arguments are those of `project`."""
+    """The pressure of a projection, before it acts.
+
+    phi is the liquid's level set at centres [m], extended into the solids;
+    surface_pressure [Pa] a number or a field at centres; start a pressure to
+    begin from, such as the last step's; terms(box, unknown) the rows that others,
+    such as rigid bodies, add to the system in a box of cells; separating the
+    cells at walls, bool, that liquid may leave: those at which this pressure and
+    the one that is `acting` already [Pa, above that on the surface] are zero together.
+    """
     pressed, phi = _checked(grid, velocity, phi, boundary, dt, density, surface_pressure, start)
     problem = _Problem(grid, velocity, pressed, phi, boundary, dt, density, surface_pressure, tolerance)
     if separating is not None and acting is not None:
