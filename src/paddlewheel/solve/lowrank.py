@@ -24,7 +24,7 @@ import numpy as np
 
 from paddlewheel.kernel import kernel
 from paddlewheel.solve.packed import I, J, Layout, place, span
-from paddlewheel.solve.response import Response, replied
+from paddlewheel.solve.response import Response, add_pushes, replied
 from paddlewheel.solve.system import Rows
 
 Apply = Callable[[np.ndarray, np.ndarray], float]  # (q, x): q = A x, and x · A x
@@ -45,7 +45,7 @@ def times(rows: Rows, x: np.ndarray) -> np.ndarray:
 
 def add_transposed(out: np.ndarray, rows: Rows, y: np.ndarray) -> None:
     """out += Rᵀ y."""
-    _add_transposed(out.reshape(-1), *rows, y.reshape(len(rows.start) - 1, -1))
+    add_pushes(out.reshape(-1), *rows, y.reshape(len(rows.start) - 1, -1))
 
 
 def free_constants(rows: Rows, label: np.ndarray, regions: int) -> np.ndarray:
@@ -187,21 +187,11 @@ def _times(out, start, cell, value, x):
 
 
 @kernel(parallel=False)
-def _add_transposed(out, start, cell, value, y):
-    for term in range(y.shape[0]):
-        for n in range(start[term], start[term + 1]):
-            total = 0.0
-            for row in range(y.shape[1]):
-                total += value[n, row] * y[term, row]
-            out[cell[n]] += total
-
-
-@kernel(parallel=False)
 def _add_product(q, y, start, cell, value, x):
     """q += Rᵀ y  with  y = R x, and y · y."""
     y[:] = 0.0
     _times(y, start, cell, value, x)
-    _add_transposed(q, start, cell, value, y)
+    add_pushes(q, start, cell, value, y)
     return (y * y).sum()
 
 
@@ -210,7 +200,7 @@ def _subtract_reply(out, y, start, cell, value, reply, z):
     """out −= Rᵀ (reply R z)."""
     y[:] = 0.0
     _times(y, start, cell, value, z)
-    _add_transposed(out, start, cell, value, -replied(reply, y.reshape(-1)).reshape(y.shape))
+    add_pushes(out, start, cell, value, -replied(reply, y.reshape(-1)).reshape(y.shape))
 
 
 @kernel(parallel=False)

@@ -158,7 +158,7 @@ def _corrected_cycle(
     for colour in range(2):
         for n in range(r.shape[1]):
             rest[colour, n] = r[colour, n]
-    _push_back(rest.reshape(-1), start, cell, value, y)
+    add_pushes(rest.reshape(-1), start, cell, value, -y)
     _take_back(z.reshape(-1), coarse.b, near, pushes, y.astype(np.float32))
     coarse_cycle(coarse)
     ascend(z, rest, inverse, lower, node, coarse, rows, blocks, parts)
@@ -194,14 +194,14 @@ def replied(reply, y):
 
 
 @kernel(parallel=False)
-def _push_back(rest, start, cell, value, y):
-    """rest −= Rᵀ y."""
+def add_pushes(out, start, cell, value, y):
+    """out += Rᵀ y, of a y that may have more columns than R has rows to a term."""
     for term in range(y.shape[0]):
-        for m in range(start[term], start[term + 1]):
+        for n in range(start[term], start[term + 1]):
             total = 0.0
-            for p in range(value.shape[1]):
-                total += value[m, p] * y[term, p]
-            rest[cell[m]] -= total
+            for row in range(value.shape[1]):
+                total += value[n, row] * y[term, row]
+            out[cell[n]] += total
 
 
 @kernel(parallel=False)
