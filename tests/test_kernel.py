@@ -1,5 +1,6 @@
 """Threads, the cache of compiled kernels, and arithmetic that keeps NaN."""
 
+import gc
 import os
 import shutil
 import stat
@@ -183,3 +184,33 @@ def test_fast_arithmetic_still_sees_what_is_not_finite(dtype):
     _not_finite(out, values)
     expected = [np.isnan(values), np.isinf(values), np.isnan(values), ~(values < 1)]
     np.testing.assert_array_equal(out, np.transpose(expected))
+
+
+def test_garbage_is_collected_again_after_compiling():
+    """If it was before, and after an error as well."""
+    before = gc.isenabled()
+    try:
+        for on in (True, False):
+            (gc.enable if on else gc.disable)()
+            seen = []
+            compiled = numba.njit(lambda x: x + 1)  # not to be found on disk
+            with numba.core.event.install_listener("numba:compile", _Watch(seen)):
+                assert compiled(1) == 2
+            assert seen == [False]
+            assert gc.isenabled() == on
+            with pytest.raises(numba.TypingError):
+                numba.njit(lambda x: x.nowhere)(1)
+            assert gc.isenabled() == on
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+class _Watch(numba.core.event.Listener):
+    def __init__(self, seen):
+        self._seen = seen
+
+    def on_start(self, event):
+        self._seen.append(gc.isenabled())
+
+    def on_end(self, event):
+        pass
