@@ -21,7 +21,7 @@ from paddlewheel.solve.packed import PLAIN, Packed, beside, cells_of, end_of_run
 SMOOTHING = 3
 PARTS = 16  # a colour of a coarse level is relaxed in so many parts,
 FEW = 4000  # unless it has no more nodes, or cells, than this: then waking the threads costs more than they save
-UNROLLED = 6  # edges that every node is given, for kernels without a loop: in open water a node has six
+UNROLLED = 6  # edges that every node is given, so that they are found without a look: in open water a node has six
 DENSE = 32  # a level with no more nodes that have edges is solved by its inverse
 
 
@@ -29,8 +29,10 @@ class Coarse(NamedTuple):
     """All coarse levels end to end.
 
     levels          (L, 3) int64: first node of a level, its first black one, one past its last
-    start           (n + 1,) int64, neighbour int32, coupling float32: edges, at least UNROLLED of each node: those
-                    that it lacks lead from the node to itself with coupling zero
+    neighbour       int32, coupling float32: edges, UNROLLED of each node, and after them all that are more. Those that
+                    a node lacks lead from it to itself with coupling zero
+    start           (n + 1,) int64: the edges that node i has more are start[i] … start[i + 1] − 1
+    rich            int64: the nodes that have more, and n, which is none
     inverse         (n,) float32: one over the diagonal; zero at a singular node
     same_cell       (n,) bool: the node shares its cell with the one before it
     parent          (n,) int32: node on the next level, −1: none
@@ -41,9 +43,10 @@ class Coarse(NamedTuple):
     """
 
     levels: np.ndarray
-    start: np.ndarray
     neighbour: np.ndarray
     coupling: np.ndarray
+    start: np.ndarray
+    rich: np.ndarray
     inverse: np.ndarray
     same_cell: np.ndarray
     parent: np.ndarray
@@ -86,8 +89,9 @@ def _hierarchy(graph) -> Coarse:
         graphs.append(graph)
     parents.append(np.full(len(graph.extra), -1, np.int32))
 
-    n, edges = sum(len(g.extra) for g in graphs), sum(_padded(g.start) for g in graphs)
-    levels, start = np.empty((len(graphs), 3), np.int64), np.zeros(n + 1, np.int64)
+    n = sum(len(g.extra) for g in graphs)
+    levels, start = np.empty((len(graphs), 3), np.int64), np.full(n + 1, UNROLLED * n)
+    edges = UNROLLED * n + sum(_more(g.start) for g in graphs)
     neighbour, coupling = np.empty(edges, np.int32), np.empty(edges, np.float32)
     inverse, same_cell, parent = np.empty(n, np.float32), np.empty(n, np.bool_), np.empty(n, np.int32)
     members_start, nodes = np.zeros(n + 1, np.int64), np.empty(sum(len(own) for _, own in members), np.int32)
@@ -100,9 +104,10 @@ def _hierarchy(graph) -> Coarse:
     dense = np.flatnonzero(_joined(graph))
     return Coarse(
         levels,
-        start,
         neighbour,
         coupling,
+        start,
+        np.append(np.flatnonzero(start[1:] > start[:-1]), n),
         inverse,
         same_cell,
         parent,
@@ -162,11 +167,11 @@ def _dense_inverse(nodes, extra, start, neighbour, coupling):
 
 
 @kernel(parallel=False)
-def _padded(start):
-    """Number of edges, if every node is given UNROLLED or more."""
+def _more(start):
+    """Number of edges beyond UNROLLED of each node."""
     total = 0
     for n in range(len(start) - 1):
-        total += max(start[n + 1] - start[n], UNROLLED)
+        total += max(start[n + 1] - start[n] - UNROLLED, 0)
     return total
 
 
@@ -174,14 +179,14 @@ def _padded(start):
 def _append(start, neighbour, coupling, inverse, same_cell, first, cell, edges, to, weight, extra):
     """Add the nodes of one level, from node `first` on."""
     for n in range(extra.shape[0]):
-        diagonal, at = np.float64(extra[n]), start[first + n]
-        start[first + n + 1] = at + max(edges[n + 1] - edges[n], UNROLLED)
-        for e in range(edges[n], edges[n + 1]):
-            diagonal += weight[e]
-            neighbour[at], coupling[at] = first + to[e], weight[e]
-            at += 1
-        for rest in range(at, start[first + n + 1]):
-            neighbour[rest], coupling[rest] = first + n, 0.0
+        diagonal, own, count = np.float64(extra[n]), UNROLLED * (first + n), edges[n + 1] - edges[n]
+        start[first + n + 1] = start[first + n] + max(count - UNROLLED, 0)
+        for e in range(count):
+            at = own + e if e < UNROLLED else start[first + n] + e - UNROLLED
+            diagonal += weight[edges[n] + e]
+            neighbour[at], coupling[at] = first + to[edges[n] + e], weight[edges[n] + e]
+        for lacking in range(own + count, own + UNROLLED):
+            neighbour[lacking], coupling[lacking] = first + n, 0.0
         inverse[first + n] = 1.0 / diagonal if diagonal > 0.0 else 0.0
         same = n > 0 and cell[n, 0] == cell[n - 1, 0] and cell[n, 1] == cell[n - 1, 1] and cell[n, 2] == cell[n - 1, 2]
         same_cell[first + n] = same
@@ -200,15 +205,22 @@ def _append_kin(parent, members_start, members, below, first, end, own_parent, o
 
 
 @kernel(parallel=False, inline=True)
-def _neighbours(coarse_x, neighbour, coupling, start, n):
-    """Sum of coupling × value over the edges of node n. As a call of its own it would take three times as long."""
+def _neighbours(coarse_x, neighbour, coupling, n):
+    """Sum of coupling × value over UNROLLED edges of node n. As a call of its own it would take three times as long."""
     one, two, four = np.uint64(1), np.uint64(2), np.uint64(4)
-    e, end = np.uint64(start[n]), np.uint64(start[n + one])
+    e = np.uint64(UNROLLED) * n
     total = _pair(coarse_x, neighbour, coupling, e, e + one)
     total += _pair(coarse_x, neighbour, coupling, e + two, e + two + one)
     total += _pair(coarse_x, neighbour, coupling, e + four, e + four + one)
-    for rest in range(e + np.uint64(UNROLLED), end):
-        total += coupling[rest] * coarse_x[np.uint64(neighbour[rest])]
+    return total
+
+
+@kernel(parallel=False, inline=True)
+def _all_neighbours(coarse_x, neighbour, coupling, start, n):
+    """The same over all edges."""
+    total = _neighbours(coarse_x, neighbour, coupling, n)
+    for rest in range(start[n], start[n + np.uint64(1)]):
+        total += coupling[np.uint64(rest)] * coarse_x[np.uint64(neighbour[np.uint64(rest)])]
     return total
 
 
@@ -309,11 +321,21 @@ def _relax_shared(coarse, first, end, backward):
 @kernel(parallel=False)
 def _relax_nodes(coarse, first, end, backward):
     """Gauss–Seidel over nodes in turn, in reverse on the way up, so that the cycle is symmetric."""
-    x, b, inverse = coarse.x, coarse.b, coarse.inverse
+    x, b, inverse, rich = coarse.x, coarse.b, coarse.inverse, coarse.rich
     start, neighbour, coupling = coarse.start, coarse.neighbour, coarse.coupling
-    for step in range(end - first):
-        n = np.uint64(end - 1 - step if backward else first + step)
-        x[n] = (b[n] + _neighbours(x, neighbour, coupling, start, n)) * inverse[n]
+    at, step, count = np.searchsorted(rich, end if backward else first), 0, end - first
+    while step < count:  # up to the next node that has more edges, and then that one
+        if backward:
+            poor = min(end - 1 - rich[at - 1] if at > 0 else count, count)
+        else:
+            poor = min(rich[at] - first, count)
+        for near in range(step, poor):
+            n = np.uint64(end - 1 - near if backward else first + near)
+            x[n] = (b[n] + _neighbours(x, neighbour, coupling, n)) * inverse[n]
+        if poor < count:
+            n = np.uint64(end - 1 - poor if backward else first + poor)
+            x[n] = (b[n] + _all_neighbours(x, neighbour, coupling, start, n)) * inverse[n]
+        step, at = poor + 1, at - 1 if backward else at + 1
 
 
 @kernel(parallel=False)
@@ -326,7 +348,7 @@ def _restrict(coarse, first, end, black):
         for m in range(coarse.members_start[n], coarse.members_start[n + 1]):
             i = np.uint64(coarse.members[m])
             if i < np.uint64(black) and inverse[i] > 0.0:
-                edges = _neighbours(x, neighbour, coupling, start, i)
+                edges = _all_neighbours(x, neighbour, coupling, start, i)
                 total += b[i] - x[i] / inverse[i] + edges
         b[n] = total
 

@@ -462,7 +462,7 @@ def _relax(x, b, coarse, first, end, backward):
     relaxed = np.empty(LANES, np.float32)
     for step in range(end - first):
         n = end - 1 - step if backward else first + step
-        _neighbours(relaxed, x, b, start[n], start[n + 1], neighbour, coupling, LANES * n)
+        _neighbours(relaxed, x, b, start[n], start[n + 1], neighbour, coupling, n)
         for lane in range(LANES):
             x[np.uint64(LANES * n + lane)] = relaxed[lane] * inverse[n]
 
@@ -476,14 +476,15 @@ def _restrict(x, b, coarse, first, end, black):
         for m in range(coarse.members_start[n], coarse.members_start[n + 1]):
             i = coarse.members[m]
             if i < black and inverse[i] > 0.0:
-                _neighbours(residual, x, b, start[i], start[i + 1], neighbour, coupling, LANES * i)
+                _neighbours(residual, x, b, start[i], start[i + 1], neighbour, coupling, i)
                 for lane in range(LANES):
                     b[LANES * n + lane] += residual[lane] - x[LANES * i + lane] / inverse[i]
 
 
 @kernel(parallel=False, inline=True)
-def _neighbours(out, x, b, e, last, neighbour, coupling, here):
+def _neighbours(out, x, b, more, last, neighbour, coupling, n):
     """b of a node, and the sum of coupling × value over its edges; not in a loop, which would not be vectorised."""
+    e, here = UNROLLED * n, LANES * n
     n0, n1, n2 = LANES * neighbour[e], LANES * neighbour[e + 1], LANES * neighbour[e + 2]
     n3, n4, n5 = LANES * neighbour[e + 3], LANES * neighbour[e + 4], LANES * neighbour[e + 5]
     c0, c1, c2 = coupling[e], coupling[e + 1], coupling[e + 2]
@@ -492,7 +493,7 @@ def _neighbours(out, x, b, e, last, neighbour, coupling, here):
         t = c0 * x[np.uint64(n0 + lane)] + c1 * x[np.uint64(n1 + lane)] + c2 * x[np.uint64(n2 + lane)]
         t += c3 * x[np.uint64(n3 + lane)] + c4 * x[np.uint64(n4 + lane)] + c5 * x[np.uint64(n5 + lane)]
         out[lane] = b[np.uint64(here + lane)] + t
-    for rest in range(e + UNROLLED, last):
+    for rest in range(more, last):
         for lane in range(LANES):
             out[lane] += coupling[rest] * x[np.uint64(LANES * neighbour[rest] + lane)]
 
