@@ -481,18 +481,18 @@ def _subtract_gradient(out, known, velocity, open, p, phi, axis, origin, scale):
         i = np.int64(plane)
         for j in range(p.shape[1] + d1):
             below, above = phi[i + 1 - d0, j + 1 - d1], phi[i + 1, j + 1]
-            lowest, highest = np.float32(0), np.float32(-1)
+            liquid = air = False
             for k in range(len(below)):
-                lowest = min(lowest, below[k], above[k])
-            if lowest >= 0.0:  # no liquid beside the whole row
+                liquid |= (below[k] < 0.0) | (above[k] < 0.0)
+            if not liquid:  # beside the whole row
                 continue
             for k in range(1, len(below) - 1):
-                highest = max(highest, below[k], above[k])
+                air |= (below[k] >= 0.0) | (above[k] >= 0.0)
             w, before = open[i0 + i, j0 + j, k0:], velocity[i0 + i, j0 + j, k0:]
             after, determined = out[i0 + i, j0 + j, k0:], known[i0 + i, j0 + j, k0:]
             faces = p.shape[2] + d2
             first, stride = 0, 1
-            if highest < 0.0:  # liquid on both sides, but for the two ends of a row along its axis
+            if not air:  # liquid on both sides, but for the two ends of a row along its axis
                 _subtract_inside(after, determined, before, w, p[i - d0, j - d1], p[i, j], d2, scale)
                 first, stride = (0, faces - 1) if d2 == 1 else (faces, 1)
             for k in range(first, faces, stride):
