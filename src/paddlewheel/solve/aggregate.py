@@ -94,21 +94,8 @@ def from_cells(packed: Packed) -> tuple[np.ndarray, Graph]:
 def from_graph(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, Graph]:
     """The next coarse level; the parent of each node (−1: none), and each parent's nodes as (start, nodes)."""
     shape = _halved(graph.shape)
-    order, groups = _grouped(graph.cell, graph.start, np.array(shape))
-    parent = np.full(len(graph.extra), -1, np.int32)
-    strength, favourite = _strongest_edges(graph.start, graph.neighbour, graph.coupling)
-    for weak in (WEAK, 0.0):
-        counts = _split_nodes(
-            parent, order, groups, graph.cell, graph.start, graph.neighbour, graph.coupling, strength, favourite, weak
-        )
-        if counts.sum() < ENOUGH * len(order):
-            break
-    reds, n = int(counts[0]), int(counts.sum())
-    members_start, members, cell, extra = _number_nodes(parent, order, groups, graph.cell, graph.extra, reds, n)
-    start, neighbour, coupling = _join_nodes(
-        parent, members_start, members, graph.start, graph.neighbour, graph.coupling, strength
-    )
-    return parent, members_start, members, Graph(cell, start, neighbour, coupling, extra, reds, shape)
+    parent, members_start, members, *rest = _coarsened(*graph[:5], shape)
+    return parent, members_start, members, Graph(*rest, shape)
 
 
 def _halved(shape):
@@ -284,6 +271,22 @@ def _in_series(c, s, t):
 
 
 @kernel(parallel=False)
+def _coarsened(cell, start, neighbour, coupling, extra, shape):
+    """What from_graph returns, of the parts of a graph."""
+    order, groups = _grouped(cell, start, shape)
+    parent = np.full(extra.shape[0], -1, np.int32)
+    strength, favourite = _strongest_edges(start, neighbour, coupling)
+    for weak in (WEAK, 0.0):
+        counts = _split_nodes(parent, order, groups, cell, start, neighbour, coupling, strength, favourite, weak)
+        if counts.sum() < ENOUGH * order.shape[0]:
+            break
+    reds = counts[0]
+    members_start, members, coarse, total = _number_nodes(parent, order, groups, cell, extra, reds, counts.sum())
+    edges, to, weight = _join_nodes(parent, members_start, members, start, neighbour, coupling, strength)
+    return parent, members_start, members, coarse, edges, to, weight, total, reds
+
+
+@kernel(parallel=False, inline=True)
 def _strongest_edges(start, neighbour, coupling):
     """The largest coupling of each node, and the neighbour it leads to."""
     strength, favourite = np.zeros(start.shape[0] - 1, np.float32), np.full(start.shape[0] - 1, -1, np.int32)
@@ -294,7 +297,7 @@ def _strongest_edges(start, neighbour, coupling):
     return strength, favourite
 
 
-@kernel(parallel=False)
+@kernel(parallel=False, inline=True)
 def _grouped(cell, start, shape):
     """Nodes that have edges, ordered by their coarse cell; (order, range of each occupied coarse cell)."""
     cells = shape[0] * shape[1] * shape[2]
@@ -322,7 +325,7 @@ def _grouped(cell, start, shape):
     return order, groups
 
 
-@kernel(parallel=False)
+@kernel(parallel=False, inline=True)
 def _split_nodes(parent, order, groups, cell, start, neighbour, coupling, strength, favourite, weak):
     """Set each node's parent to the least node of its connected part; count the parts, red and black."""
     counts = np.zeros(2, np.int64)
@@ -348,7 +351,7 @@ def _split_nodes(parent, order, groups, cell, start, neighbour, coupling, streng
     return counts
 
 
-@kernel(parallel=False)
+@kernel(parallel=False, inline=True)
 def _number_nodes(parent, order, groups, cell, extra, reds, n):
     """Number the parts through, reds first; list their members."""
     members_start, members = np.zeros(n + 1, np.int64), np.empty(order.shape[0], np.int32)
@@ -382,7 +385,7 @@ def _number_nodes(parent, order, groups, cell, extra, reds, n):
     return members_start, members, coarse, total
 
 
-@kernel(parallel=False)
+@kernel(parallel=False, inline=True)
 def _join_nodes(parent, members_start, members, start, neighbour, coupling, strength):
     """The edges of each part: those of its members that leave it, merged."""
     n = members_start.shape[0] - 1
