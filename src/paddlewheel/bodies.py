@@ -153,11 +153,7 @@ class Bodies:
 
         inverse (n, 6, n, 6) tells how impulses change those velocities.
         """
-        contact = self._contact
-        before = contact.held, contact.coming
-        impulses = contact.resolve(free.copy(), inverse, contacts, dt, bounce=False, tolerance=_SETTLED)
-        contact.held, contact.coming = before
-        return impulses
+        return self._contact.resting(free, inverse, contacts, dt, tolerance=_SETTLED)
 
     def projected(
         self,

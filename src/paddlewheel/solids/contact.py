@@ -28,7 +28,7 @@ from paddlewheel.solids.rigid import mass_matrix, turned
 from paddlewheel.solids.shapes import HalfSpace, Moved, Shape, Union
 from paddlewheel.types import SIDES, Body
 
-TOLERANCE = 3e-9  # see Contact.resolve
+TOLERANCE = 3e-9  # of the largest approach, for a change of velocity in a sweep
 
 # in spacings of the surface points:
 _TOUCHING = 0.01  # what counts as touching, for a bounce
@@ -159,7 +159,6 @@ class Contact:
         contacts: Contacts,
         dt: float,
         bounce: bool,
-        tolerance: float = TOLERANCE,
         pull: np.ndarray | None = None,
         gained: np.ndarray | None = None,
         free: np.ndarray | None = None,
@@ -168,7 +167,6 @@ class Contact:
 
         inverse    (n, 6, 6) of the bodies' masses, positive semi-definite:  ΔV = inverse · impulse; or (n, 6, n, 6)
         bounce     those that have come to touch part again, with restitution; else they just stop
-        tolerance  of the largest approach, for a change of velocity in a sweep
         pull       (n, 6) what forces add to the velocities in dt: nothing, unless it is told
         gained     (n,) energy [J] that the bodies got otherwise since they were stopped, and a bounce may not give
         free       (n,) bodies that nothing but contacts acts on: in a bounce they are not held back before they touch.
@@ -178,16 +176,16 @@ class Contact:
             self.held = self.coming = Memory.none()
             return np.zeros((len(self.masses), 6))
         pull = np.zeros(velocity.shape) if pull is None else pull
-        plain = -np.maximum(contacts.gap, 0) / dt if dt > 0 else np.zeros(len(contacts.gap))
+        plain = _least_speeds(contacts, dt)
         target, start, lost = plain, np.zeros(contacts.normal.shape), self._lost()
         if gained is not None:
             lost = lost - gained
         if bounce:
             target = self._bounces(velocity, contacts, plain)
         else:
-            start = dt * self.held.recall(contacts, self._search.surfaces.reach)
+            start = self._start(contacts, dt)
             self._notice(velocity, contacts, plain, pull)
-        tolerance *= max(np.abs(contacts.approach).max(), np.abs(target).max())
+        tolerance = TOLERANCE * _largest(contacts, target)
         if bounce and free is not None:
             ahead = free[contacts.first] & (free[contacts.second] | (contacts.second < 0)) & ~self._touching(contacts)
             target, plain = np.where(ahead, -np.inf, target), np.where(ahead, -np.inf, plain)
@@ -205,6 +203,20 @@ class Contact:
             self.held = Memory.of(contacts, pushes / dt)
         energy = given(pushes, u, _relative(velocity + late, contacts))
         self._lose(lost - np.bincount(contacts.first, energy, len(lost)))
+        return _totals(pushes, contacts, len(self.masses))
+
+    def resting(
+        self, velocity: np.ndarray, inverse: np.ndarray, contacts: Contacts, dt: float, tolerance: float
+    ) -> np.ndarray:
+        """The impulses (n, 6) of `resolve` without a bounce, of which nothing is remembered.
+
+        tolerance is a part of the largest approach, for a change of velocity in a sweep.
+        """
+        if not len(contacts.gap):
+            return np.zeros(velocity.shape)
+        target = _least_speeds(contacts, dt)
+        start, tolerance = self._start(contacts, dt), tolerance * _largest(contacts, target)
+        pushes, _ = impulses(velocity.copy(), inverse, contacts, target, contacts.friction, start, tolerance)
         return _totals(pushes, contacts, len(self.masses))
 
     def mend(self, bodies, contacts: Contacts, inverse: np.ndarray) -> list[Body]:
@@ -259,6 +271,10 @@ class Contact:
 
     def _touching(self, contacts) -> np.ndarray:
         return contacts.gap <= _TOUCHING * self._search.surfaces.spacing[contacts.first]
+
+    def _start(self, contacts, dt) -> np.ndarray:
+        """Impulses (m, 3) [N s] in dt by the forces of the last step."""
+        return dt * self.held.recall(contacts, self._search.surfaces.reach)
 
     def _notice(self, velocity, contacts, target, pull) -> None:
         """Remember the speeds of those who are about to be stopped unannounced: thrown, pushed by something else, or
@@ -345,6 +361,16 @@ def _shifted(body, move) -> Body:
         first, second = (1 - np.cos(angle)) / angle**2, (angle - np.sin(angle)) / angle**3
         d = d + first * cross(w, d) + second * cross(w, cross(w, d))
     return body._replace(position=body.position + d, orientation=turned(body.orientation, w))
+
+
+def _least_speeds(contacts, dt) -> np.ndarray:
+    """n·u [m/s] with which what has a gap just touches in dt, (m,)."""
+    return -np.maximum(contacts.gap, 0) / dt if dt > 0 else np.zeros(len(contacts.gap))
+
+
+def _largest(contacts, target) -> float:
+    """The largest approach of contacts, or wanted of them [m/s]."""
+    return max(np.abs(contacts.approach).max(), np.abs(target).max())
 
 
 def _came(speed, pull, target) -> np.ndarray:
