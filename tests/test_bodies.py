@@ -95,6 +95,41 @@ def test_a_body_of_hardly_any_mass_is_stable():
     assert 0.54 < np.mean(heights[-36:]) < 0.65  # all of it is above the water, half a metre deep
 
 
+@pytest.mark.parametrize("weights", ["area", "volume", "length"])
+@pytest.mark.parametrize(("cells", "dimensions"), [(2.5, 2), (4.2, 2), (4.6, 3)])
+def test_boxes_of_any_width_rest_in_water_of_their_density(cells, dimensions, weights):
+    """B07 §3: with the discrete mass. On the grid a box of 4.2 cells may be five high, or four."""
+    low, high = np.full(3, 0.31), np.array([0.31 + 4.6 * H, 0.31 + cells * H, 0.31 + 5.3 * H])
+    if dimensions == 2:
+        low[2], high[2] = -1, 2
+    body = pw.RigidBody(pw.Box(tuple(low), tuple(high)), 1000.0)
+    everywhere = pw.Liquid(pw.Box((-1, -1, -1), (2, 2, 2)))
+    simulation = pw.Simulation(tank(body, dimensions=dimensions, water=everywhere, weights=weights, tolerance=1e-8))
+    simulation.step(0.01)
+    assert np.abs(velocities(simulation.state.bodies)).max() <= 1e-6 * 9.81 * 0.01
+
+
+@pytest.mark.parametrize("radius", [1.2, 1.6, 3.2])
+def test_a_dry_ball_rolls_as_fast_as_it_should(radius):
+    """At 5/7 g sin θ, however few cells it is wide: no pressure acts on it, so its mass need not agree with the grid."""
+    n, r, slope = 16, radius / 16, 0.3
+    normal, down = np.array([np.sin(slope), np.cos(slope), 0]), np.array([np.cos(slope), -np.sin(slope), 0])
+    center = [0, 1.25, 0.25] + 0.3 * down + r * normal
+    scene = pw.Scene(
+        size=(2, 1.5, 0.5),
+        cells=(2 * n, 3 * n // 2, n // 2),
+        items=[
+            pw.Solid(pw.HalfSpace((0, 1.25, 0), tuple(normal))),
+            pw.RigidBody(pw.Sphere(tuple(center), r), 2000.0, friction=0.3, restitution=0.0),
+            pw.Liquid(pw.Box((1.8, 0, 0), (2, 1, 2))),
+        ],
+    )
+    simulation = pw.Simulation(scene)
+    simulation.advance(0.25)
+    speed = simulation.state.bodies[0].velocity @ down
+    assert speed == pytest.approx(5 / 7 * 9.81 * np.sin(slope) * 0.25, rel=0.01)
+
+
 def test_what_lies_on_the_floor_lies_still():
     box = pw.Box((0.4, 0.0, -1), (0.6, 0.15, 2))
     simulation = pw.Simulation(tank(pw.RigidBody(box, 3000.0)))
