@@ -293,3 +293,14 @@ def test_an_inflow_in_a_wall_gives_nothing_through_the_wall_beside_it(method):
     simulation.step(0.005)
     for j in range(5, 8):
         assert simulation.state.velocity.y[:, j].sum() == pytest.approx(3 * speed, rel=1e-3)
+
+
+@pytest.mark.parametrize("radius", [0.09, 0.1, 0.12])
+def test_a_ball_pours_as_fast_as_it_says(radius):
+    """However it cuts the cells: of those at its widest part next to nothing may be open."""
+    ball = Inflow(Sphere((0.5, 0.7, 0.5), radius), velocity=(0, -1, 0))
+    simulation = Simulation(Scene((1, 1, 1), 32, gravity=(0, 0, 0), items=[ball]))
+    report = simulation.advance(1 / 12)
+    assert report.substeps <= 4
+    assert np.abs(simulation.state.particles.velocity).max() < 1.5
+    assert report.divergence < 1e-4

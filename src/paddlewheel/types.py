@@ -144,6 +144,7 @@ class Boundary(NamedTuple):
     bodies    the rigid bodies among them, each for itself
     others    what `velocity` is if the bodies stand still
     sticky    the cells that touch a solid which liquid does not leave, bool; None if there is no such solid
+    given     what sources give cells besides, as the sum over their faces of w u [m/s], float32; None if there are none
     """
 
     phi: np.ndarray
@@ -152,6 +153,7 @@ class Boundary(NamedTuple):
     bodies: tuple[BodyFaces, ...] = ()
     others: Faces | None = None
     sticky: np.ndarray | None = None
+    given: np.ndarray | None = None
 
 
 class SolveFailedError(RuntimeError):

@@ -10,18 +10,19 @@ from paddlewheel.types import Boundary, Faces, Grid
 def audit(grid: Grid, velocity: Faces, phi: np.ndarray, boundary: Boundary, density: float) -> tuple[float, float]:
     """Largest divergence of a liquid cell [1/s], and the liquid's kinetic energy [J].
 
-        max_c |1/h Σ_f ±( w u + (1 − w) u_solid )|,      Σ_c ¼ ρ h³ Σ_f w u²
+        max_c |1/h ( Σ_f ±( w u + (1 − w) u_solid ) − given )|,      Σ_c ¼ ρ h³ Σ_f w u²
 
     over cells with φ < 0 and an open face, f the six faces of each.
     """
+    given = np.empty((0, 0, 0), np.float32) if boundary.given is None else boundary.given
     phi, faces = with_rows(phi) if grid.is_2d else phi, map(z_first, (velocity, boundary.open, boundary.velocity))
     planes = np.zeros((len(phi), 2))
-    _audit(planes, phi, *faces)
+    _audit(planes, phi, *faces, with_rows(given) if grid.is_2d else given)
     return float(planes[:, 0].max()) / grid.h, float(planes[:, 1].sum()) * 0.25 * density * grid.h**3
 
 
 @kernel
-def _audit(planes, phi, velocity, open, solid):
+def _audit(planes, phi, velocity, open, solid, given):
     """For each plane of cells the largest net outflow, and the sum of w u²."""
     nx, ny, nz = phi.shape
     for plane in prange(nx):
@@ -36,7 +37,8 @@ def _audit(planes, phi, velocity, open, solid):
             if not wet:
                 continue
             for k in range(nz):
-                flow[k] = touched[k] = squares[k] = 0.0
+                flow[k] = -given[i, j, k] if given.shape[0] > 0 else 0.0
+                touched[k] = squares[k] = 0.0
             for a in range(3):
                 d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
                 w_below, w_above = open[a][i, j], open[a][i + d0, j + d1, d2:]

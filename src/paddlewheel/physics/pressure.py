@@ -272,6 +272,7 @@ class _Problem:
         rhs, scale = np.empty(self.unknown.shape), self.density * self.grid.h / self.dt
         parts = rhs, self.unknown, self.pressed, boundary.open, boundary.velocity
         _sum_inflow(*_in_rows(parts, self.box, self.plane), scale)
+        _add_given(rhs, self.unknown, boundary, self.box, scale)
         return rhs
 
 
@@ -361,7 +362,14 @@ def _assembled(box, velocity, ghosted, boundary, scale, plane) -> System:
     extra, rhs, unknown = np.empty(shape), np.empty(shape), np.empty(shape, np.bool_)
     parts = coupling, extra, rhs, unknown, velocity, ghosted, boundary.open, boundary.velocity
     _assemble(*_in_rows(parts, box, plane), scale)
+    _add_given(rhs, unknown, boundary, box, scale)
     return System(coupling, extra, rhs, unknown)
+
+
+def _add_given(rhs, unknown, boundary, box, scale) -> None:
+    """What sources give cells besides what comes through their faces."""
+    if boundary.given is not None:
+        np.add(rhs, scale * boundary.given[box], out=rhs, where=unknown)
 
 
 def _update(out, known, velocity, open, p, ghosted, box, scale, plane) -> None:
