@@ -14,7 +14,7 @@ from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.carried import carried_faces
 from paddlewheel.physics.deform import rates, straight_loss
-from paddlewheel.physics.seeding import density_error, reseed, volume_seen
+from paddlewheel.physics.seeding import density_error, reseed, volume_seen, volume_seen_anew
 from paddlewheel.physics.separation import around, touching
 from paddlewheel.physics.surface import FAR, liquid_volume
 from paddlewheel.physics.transfer import sorted_by_cell, to_particles
@@ -36,6 +36,7 @@ class Stepper(Fluid):
     def __init__(self, scene: Scene):
         super().__init__(scene)
         self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
+        self._seen_unmoved: np.ndarray | None = None
         self._looked_at: tuple[Boundary, Window, Boundary, tuple[np.ndarray, float]] | None = None
         self._touching: tuple[np.ndarray, np.ndarray] | None = None
         self.heat = Heat(scene)
@@ -248,9 +249,19 @@ class Stepper(Fluid):
     def _seen(self, boundary) -> tuple[np.ndarray, float]:
         """The open volume about each cell centre [cells], and the sum of all; measured anew where solids move."""
         if self._measured is None or self._measured[0] is not boundary.phi:
-            seen = volume_seen(boundary.phi, reach=self.reach)
+            seen = self._volume_seen(boundary)
             self._measured = boundary.phi, (seen, float(seen.sum(dtype=np.float64)))
         return self._measured[1]
+
+    def _volume_seen(self, boundary) -> np.ndarray:
+        """See `_seen`; where bodies are all that moves, only what sees them is looked at again."""
+        unmoved = self.solids.unmoved
+        if unmoved is None or not boundary.bodies:
+            return volume_seen(boundary.phi, reach=self.reach)
+        if self._seen_unmoved is None:
+            self._seen_unmoved = volume_seen(unmoved, reach=self.reach)
+        boxes = [faces.nodes for faces in boundary.bodies if faces.filled.x.size]
+        return volume_seen_anew(self._seen_unmoved, boundary.phi, boxes, reach=self.reach)
 
     def _forced(self, grid, velocity, phi, time, dt) -> Faces:
         """Velocity after gravity and the scene's forces acted for dt; components that none acts on are not copied."""
