@@ -9,10 +9,12 @@ __all__ = [
     "as_faces",
     "divergence",
     "faces_beside",
+    "faces_with_long_rows",
     "gradient",
     "layers_last",
     "mixed",
     "required",
+    "with_long_rows",
     "with_rows",
     "without_rows",
     "z_first",
@@ -82,6 +84,19 @@ def layers_last(layers: np.ndarray) -> np.ndarray:
     field = np.empty((*layers.shape[1:], 2), layers.dtype)
     field[..., 0], field[..., 1] = layers
     return field
+
+
+def with_long_rows(field: np.ndarray) -> np.ndarray:
+    """A field of a plane, one or two values thick along z, with y and z exchanged, so that kernels have rows to run
+    along and planes to share out; any other as it is. With one value it is the same memory."""
+    return field if field.shape[2] > 2 else np.ascontiguousarray(field.swapaxes(1, 2))
+
+
+def faces_with_long_rows(faces: Faces) -> Faces:
+    """Faces of a plane with y and z exchanged: those along x, z, y; any other as they are."""
+    if faces.x.shape[2] > 1:
+        return faces
+    return Faces(*map(with_long_rows, (faces.x, faces.z, faces.y)))
 
 
 def z_first(faces: Faces) -> Faces:
