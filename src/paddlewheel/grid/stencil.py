@@ -80,7 +80,7 @@ def without_rows(field: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
 
 
 def layers_last(layers: np.ndarray) -> np.ndarray:
-    """Two layers (2, nx, ny) as a field (nx, ny, 2): one after the other, in a quarter of the time of a transposition."""
+    """Two layers (2, nx, ny) as a field (nx, ny, 2): in a quarter of the time of a transposition."""
     field = np.empty((*layers.shape[1:], 2), layers.dtype)
     field[..., 0], field[..., 1] = layers
     return field

@@ -113,7 +113,7 @@ class LowRank:
         if found is None or found.max() > STRONG:
             kept, response = None, None if seen is None else seen()
             found = self._seen_through(precondition, live) if seen is None else response.matrix
-        self.reply = np.linalg.inv(np.eye(self._rows.count) + found)
+        self.reply = _inverse(found) if kept is not None else np.linalg.inv(np.eye(self._rows.count) + found)
         rows, reply, rest = self._rows, self.reply, self._layout.zeros(np.float32)
         y = np.empty((len(rows.start) - 1, rows.value.shape[1]))
 
@@ -176,6 +176,24 @@ def _live(start, value):
             for row in range(width):
                 alive[term * width + row] |= value[n, row] != 0.0
     return np.flatnonzero(alive)
+
+
+@kernel(parallel=False)
+def _inverse(found):
+    """(1 + a positive semi-definite matrix)⁻¹, by Gauss and Jordan: of a few rows NumPy takes ten times as long."""
+    n = len(found)
+    rest, out = found + np.eye(n), np.eye(n)
+    for p in range(n):
+        pivot = 1.0 / rest[p, p]
+        for j in range(n):
+            rest[p, j] *= pivot
+            out[p, j] *= pivot
+        for i in range(n):
+            factor = rest[i, p] if i != p else 0.0
+            for j in range(n):
+                rest[i, j] -= factor * rest[p, j]
+                out[i, j] -= factor * out[p, j]
+    return out
 
 
 @kernel(parallel=False)
