@@ -487,10 +487,11 @@ class Bodies:
             g = self._weight(n, body)
             for name, force in self._forces:
                 g = g + values_at(name, force, body.position[None], time)[0]
-            F, pull = self._freedom(item, body.position), np.array([*g, 0.0, 0.0, 0.0])
             if item.axis is None:  # each motion for itself
-                out[n] = dt * F @ (F.T @ pull)
+                out[n, :3] = dt * g
+                out[n, rigid.fixed(item.locked, self.scene.grid.is_2d)] = 0.0
             else:
+                F, pull = self._freedom(item, body.position), np.array([*g, 0.0, 0.0, 0.0])
                 M = rigid.mass_matrix(mass, item.density, body.orientation)
                 out[n] = dt * rigid.restricted_inverse(M, F) @ (M @ pull)
         return out

@@ -83,7 +83,13 @@ def _without_jets(velocity, boundary) -> Faces:
 def _calm_jets(out, velocity, open, carried, narrow):
     for block in prange(_BLOCKS):
         for a in range(3):
-            u, w, solid = velocity[a], open[a], carried[a]
-            for n in range(*share(block, len(u), _BLOCKS)):
-                part = w[n] / narrow if 0.0 < w[n] < narrow else np.float32(1)
-                out[a][n] = u[n] if part == 1.0 else solid[n] + (u[n] - solid[n]) * part
+            first, last = share(block, len(out[a]), _BLOCKS)
+            result, u = out[a][first:last], velocity[a][first:last]
+            w, solid = open[a][first:last], carried[a][first:last]
+            slit = False
+            for n in range(len(u)):
+                result[n] = u[n]
+                slit |= (w[n] > np.float32(0)) & (w[n] < narrow)
+            for n in range(len(u) if slit else 0):
+                if np.float32(0) < w[n] < narrow:
+                    result[n] = solid[n] + (u[n] - solid[n]) * w[n] / narrow

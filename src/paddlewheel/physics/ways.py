@@ -12,7 +12,7 @@ from paddlewheel.types import Faces
 __all__ = ["fallen", "joined", "less_room", "together"]
 
 FREE = 0.75  # part of gravity's acceleration above which liquid begins to count as falling freely
-_BLOCKS = 64
+_BLOCKS = 16
 _NOTHING = np.empty(0, np.float32)
 
 
@@ -72,12 +72,11 @@ def together(shift: Faces, ways: dict[int, np.ndarray], most: float) -> None:
 def _add_bounded(shift, ways, most):
     for block in prange(_BLOCKS):
         for a in range(3):
-            s, way = shift[a], ways[a]
-            first, last = share(block, len(s), _BLOCKS)
-            if len(way) > 0:
-                for n in range(first, last):
-                    s[n] += way[n]
-            for n in range(first, last):
+            first, last = share(block, len(shift[a]), _BLOCKS)
+            s, way = shift[a][first:last], ways[a][first:last]
+            for n in range(len(way)):
+                s[n] += way[n]
+            for n in range(len(s)):
                 s[n] = min(max(s[n], -most), most)
 
 
@@ -103,13 +102,13 @@ def _join(shift, flow, within, per_dt):
                 j0, j1 = within[1, 0], within[1, 1] + (a == 1)
                 k0, k1 = within[2, 0], within[2, 1] + (a == 2)
                 if k1 - k0 == n:  # whole rows follow one another
-                    _add_flow(way, u, j0 * n, j1 * n, per_dt)
+                    _add_flow(way[j0 * n : j1 * n], u[j0 * n : j1 * n], per_dt)
                 else:
                     for j in range(j0, j1):
-                        _add_flow(way, u, j * n + k0, j * n + k1, per_dt)
+                        _add_flow(way[j * n + k0 : j * n + k1], u[j * n + k0 : j * n + k1], per_dt)
 
 
 @kernel(parallel=False)
-def _add_flow(way, u, first, last, per_dt):
-    for n in range(first, last):
+def _add_flow(way, u, per_dt):
+    for n in range(len(way)):
         way[n] = way[n] * per_dt + u[n]
