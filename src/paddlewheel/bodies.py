@@ -1,5 +1,6 @@
 """The rigid bodies of a scene through a step: what they touch, where they go, and what the liquid feels of them."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from functools import partial
@@ -116,23 +117,31 @@ class Bodies:
         lead = 0.5 * free[:, None] * pull
         if "acceleration" in known:
             lead[:, :3] = 0.5 * dt * known["acceleration"]
+        V = velocities(bodies)
         if liquid is not None:
-            lead[:, :3] += self._braked(bodies, velocities(bodies) + lead, free, liquid, dt)
-        V = velocities(bodies) + lead
+            lead[:, :3] += self._braked(bodies, V + lead, free, liquid, dt)
+        V += lead
         contact.held, contact.coming = (_recalled(known, name) for name in ("held", "coming"))
         contacts = contact.find(bodies, self._obstacles(time), V, dt)
-        contact.resolve(V, self.inverses(bodies), contacts, dt, bounce=False, pull=pull)
+        if contacts.count:
+            contact.resolve(V, self.inverses(bodies), contacts, dt, bounce=False, pull=pull)
+        else:
+            contact.forget()
         bodies = [
             rigid.moved(body, mass, dt, item.pivot, self.scene.grid.is_2d or bool(item.locked & {"rx", "ry", "rz"}))
             for body, mass, item in zip(with_velocities(bodies, V), self.masses, self.items, strict=True)
         ]
-        V, W = velocities(bodies), self.inverses(bodies)
+        V, mended = velocities(bodies), bodies
         if self._forces or self._hinged.any():  # else it is the same everywhere
             pull = self._pull(bodies, time + dt, dt)
         contacts = contact.find(bodies, self._obstacles(time + dt), V + pull, dt)
-        mended = contact.mend(bodies, contacts, W)
-        raised = self._raised(bodies, mended, pull / dt)
-        contact.resolve(V, W, contacts, dt, bounce=True, pull=pull, gained=raised, free=free)
+        if contacts.count:
+            W = self.inverses(bodies)
+            mended = contact.mend(bodies, contacts, W)
+            raised = self._raised(bodies, mended, pull / dt)
+            contact.resolve(V, W, contacts, dt, bounce=True, pull=pull, gained=raised, free=free)
+        else:
+            contact.forget()
         known = {
             f"{name}.{part}": array
             for name in ("held", "coming")
@@ -146,7 +155,7 @@ class Bodies:
         Only what touches counts: what is about to hit must do so at its full speed.
         """
         contacts = self._contact.find(bodies, self._obstacles(time), velocity, dt)
-        return contacts.taken(contacts.gap < _TOUCHING * self.scene.grid.h) if len(contacts.gap) else contacts
+        return contacts.taken(contacts.gap < _TOUCHING * self.scene.grid.h) if contacts.count else contacts
 
     def held(self, free: np.ndarray, inverse: np.ndarray, contacts: Contacts, dt: float) -> np.ndarray:
         """Impulses (n, 6) at contacts, if the bodies would move at `free` (n, 6) without.
@@ -202,11 +211,17 @@ class Bodies:
         if method.coupling == "monolithic":
             terms = partial(pressure_rows, coupled, grid=grid, density=self.scene.density)
         impulses = dt * known["rest"] if known and "rest" in known else np.zeros(V.shape)
-        held = V + np.einsum("nij,nj->ni", W, impulses)
+        resting = bool(impulses.any())
+        held = V + np.einsum("nij,nj->ni", W, impulses) if resting else V
         solved = solve(carrying(in_air(held)), terms)
         after, solves = pushed(held, solved), [solved.info]
-        yielded = self._yielding(coupled, W, solved.reply)
-        contacts = self.touching(bodies, after - _times(yielded, impulses), time, dt)
+        yielded = self._yielding(coupled, W, solved.reply) if resting else None
+        contacts = self.touching(bodies, after - _times(yielded, impulses) if resting else after, time, dt)
+        if not resting and not contacts.count:  # nothing has held them, and nothing is to
+            self._refuse_wild(after, time)
+            moving = with_velocities(bodies, after)
+            return Coupling(solved.acted(), solves, moving, carrying(after), {"rest": impulses})
+        yielded = self._yielding(coupled, W, solved.reply) if yielded is None else yielded
         for again in reversed(range(RESTS + 1)):
             free = after - _times(yielded, impulses)
             self._refuse_wild(free, time)
@@ -286,7 +301,7 @@ class Bodies:
         """Which bodies fall freely, for `moved` to know: neither pressure, friction, contact, nor a hinge changed what
         forces did in dt [s], by more than this part of gravity."""
         change = np.abs(velocities(after) - velocities(pulled)).max(axis=1, initial=0.0)
-        return {"free": ~self._hinged & ~self._one_way & (change <= most * dt * np.linalg.norm(self.scene.gravity))}
+        return {"free": ~self._hinged & ~self._one_way & (change <= most * dt * math.hypot(*self.scene.gravity))}
 
     def acceleration(self, before, after, dt: float, held) -> dict[str, np.ndarray]:
         """What forces, pressure and contact did to bodies in dt [s], (n, 3) [m/s²], for `moved` to know.
@@ -478,10 +493,11 @@ class Bodies:
             g = self._weight(n, body)
             for name, force in self._forces:
                 g = g + values_at(name, force, body.position[None], time)[0]
-            F, pull = self._freedom(item, body.position), np.array([*g, 0.0, 0.0, 0.0])
             if item.axis is None:  # each motion for itself
-                out[n] = dt * F @ (F.T @ pull)
+                out[n, :3] = dt * g
+                out[n, rigid.fixed(item.locked, self.scene.grid.is_2d)] = 0.0
             else:
+                F, pull = self._freedom(item, body.position), np.array([*g, 0.0, 0.0, 0.0])
                 M = rigid.mass_matrix(mass, item.density, body.orientation)
                 out[n] = dt * rigid.restricted_inverse(M, F) @ (M @ pull)
         return out

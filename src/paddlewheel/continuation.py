@@ -6,11 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.grid.extrapolate import extrapolate_along, trusted
+from paddlewheel.kernel import kernel, prange, share
 from paddlewheel.physics.pressure import Projection
 from paddlewheel.physics.separation import keep_leaving
 from paddlewheel.types import Boundary, Faces
 
 DEEP = 4.0  # cells in a solid, at which no particle looks for its velocity any more
+_BLOCKS = 64  # of faces
 HARDLY_OPEN = 0.1  # w of a face whose velocity no particle should get: it is that of a nozzle
 
 
@@ -71,11 +73,23 @@ def _without_jets(velocity, boundary) -> Faces:
 
     What a body presses out of the last bit of room before a wall is as fast as that is narrow.
     """
-    result = []
-    for u, w, carried in zip(velocity, boundary.open, boundary.velocity, strict=True):
-        slit = (w > 0) & (w < HARDLY_OPEN)
-        if slit.any():
-            u = u.copy()
-            u[slit] = carried[slit] + (u[slit] - carried[slit]) * w[slit] / np.float32(HARDLY_OPEN)
-        result.append(u)
-    return Faces(*result)
+    out = Faces(*map(np.empty_like, velocity))
+    fields = (tuple(u.reshape(-1) for u in faces) for faces in (out, velocity, boundary.open, boundary.velocity))
+    _calm_jets(*fields, np.float32(HARDLY_OPEN))
+    return out
+
+
+@kernel
+def _calm_jets(out, velocity, open, carried, narrow):
+    for block in prange(_BLOCKS):
+        for a in range(3):
+            first, last = share(block, len(out[a]), _BLOCKS)
+            result, u = out[a][first:last], velocity[a][first:last]
+            w, solid = open[a][first:last], carried[a][first:last]
+            slit = False
+            for n in range(len(u)):
+                result[n] = u[n]
+                slit |= (w[n] > np.float32(0)) & (w[n] < narrow)
+            for n in range(len(u) if slit else 0):
+                if np.float32(0) < w[n] < narrow:
+                    result[n] = solid[n] + (u[n] - solid[n]) * w[n] / narrow

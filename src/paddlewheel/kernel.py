@@ -110,7 +110,7 @@ def threads() -> int:
     """Number of threads the kernels run on; a ValueError if PADDLEWHEEL_THREADS asks for what cannot be."""
     if _mistake:
         raise ValueError(_mistake)
-    return numba.get_num_threads()
+    return 1 if _ThreadsWorth.is_inside() else numba.get_num_threads()
 
 
 def leave_one() -> None:
@@ -136,8 +136,13 @@ class _ThreadsWorth:
     def __init__(self, items: int):
         self._few, self._before = items <= FEW, 0
 
+    @classmethod
+    def is_inside(cls) -> bool:
+        """Whether this runs inside one that left a single thread."""
+        return getattr(cls._inside, "one", False)
+
     def __enter__(self) -> None:
-        if self._few and not getattr(self._inside, "one", False):
+        if self._few and not self.is_inside():
             self._before = threads()
             self._inside.one = True
             if self._before > 1:

@@ -14,10 +14,11 @@ from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.carried import carried_faces
 from paddlewheel.physics.deform import rates, straight_loss
-from paddlewheel.physics.seeding import density_error, reseed, volume_seen
+from paddlewheel.physics.seeding import density_error, reseed, volume_seen, volume_seen_anew
 from paddlewheel.physics.separation import around, touching
 from paddlewheel.physics.surface import FAR, liquid_volume
 from paddlewheel.physics.transfer import sorted_by_cell, to_particles
+from paddlewheel.physics.ways import fallen, joined, less_room, together
 from paddlewheel.scene import Scene
 from paddlewheel.types import Boundary, Faces, SolveInfo, State, StepReport
 
@@ -26,7 +27,6 @@ FARTHEST_APART = 2.0  # cells by which neighbours a cell apart may part in a ste
 FARTHEST_SHIFT = 0.25  # cells that particles are moved in a step to keep their density
 SHIFT_RATE = 0.5  # part of an error of density that one step mends
 MOST_SPREAD = 0.5  # part of its volume that a cell may gain or lose by that
-FREE = 0.75  # part of gravity's acceleration above which liquid begins to count as falling freely
 MARGIN = 2  # cells around the liquid that are looked at besides those whose velocity is wanted
 
 
@@ -36,6 +36,7 @@ class Stepper(Fluid):
     def __init__(self, scene: Scene):
         super().__init__(scene)
         self._measured: tuple[np.ndarray, tuple[np.ndarray, float]] | None = None
+        self._seen_unmoved: np.ndarray | None = None
         self._looked_at: tuple[Boundary, Window, Boundary, tuple[np.ndarray, float]] | None = None
         self._touching: tuple[np.ndarray, np.ndarray] | None = None
         self.heat = Heat(scene)
@@ -177,7 +178,7 @@ class Stepper(Fluid):
 
         kept = 0.0 if by_grid else method.flip  # markers have the velocity of the flow
         particles = to_particles(grid, particles, velocity, old, kept, first)
-        falling = self._falling(old, velocity, dt)
+        falling = fallen(old, velocity, self.scene.gravity, dt)
         del old
         clock.stop("gather")
 
@@ -210,7 +211,7 @@ class Stepper(Fluid):
         if self.solids.moving:
             carried = self.solids.carried(position, state.time, now, state.bodies, bodies)
         move(
-            self.grid, position, _joined(flow, shift, dt, state.within), solids, dt,
+            self.grid, position, joined(flow, shift, dt, state.within), solids, dt,
             open_sides=self.scene.open_sides, stages=1, centroids=self.centroids(solids), carried=carried,
             near=near,
         )  # fmt: skip
@@ -248,9 +249,19 @@ class Stepper(Fluid):
     def _seen(self, boundary) -> tuple[np.ndarray, float]:
         """The open volume about each cell centre [cells], and the sum of all; measured anew where solids move."""
         if self._measured is None or self._measured[0] is not boundary.phi:
-            seen = volume_seen(boundary.phi, reach=self.reach)
+            seen = self._volume_seen(boundary)
             self._measured = boundary.phi, (seen, float(seen.sum(dtype=np.float64)))
         return self._measured[1]
+
+    def _volume_seen(self, boundary) -> np.ndarray:
+        """See `_seen`; where bodies are all that moves, only what sees them is looked at again."""
+        unmoved = self.solids.unmoved
+        if unmoved is None or not boundary.bodies:
+            return volume_seen(boundary.phi, reach=self.reach)
+        if self._seen_unmoved is None:
+            self._seen_unmoved = volume_seen(unmoved, reach=self.reach)
+        boxes = [faces.nodes for faces in boundary.bodies if faces.filled.x.size]
+        return volume_seen_anew(self._seen_unmoved, boundary.phi, boxes, reach=self.reach)
 
     def _forced(self, grid, velocity, phi, time, dt) -> Faces:
         """Velocity after gravity and the scene's forces acted for dt; components that none acts on are not copied."""
@@ -260,36 +271,16 @@ class Stepper(Fluid):
             self.push(grid, velocity, faces_beside(phi < 0), time, dt)
         return velocity
 
-    def _falling(self, old, velocity, dt) -> dict[int, np.ndarray]:
-        """How much farther liquid on faces goes in the next step than its velocity takes it, if it falls freely [m].
-
-        By the axes along which there is gravity. A step that begins with the velocity u moves liquid by u Δt, and what
-        falls by ½ g Δt² too little. To add that where pressure holds against gravity would stir still water.
-        """
-        ways = {}
-        for a, g in enumerate(self.scene.gravity):
-            if g != 0:
-                free = velocity[a] - old[a]
-                free *= np.float32(1 / ((1 - FREE) * g * dt))
-                free -= np.float32(FREE / (1 - FREE))
-                ways[a] = np.multiply(np.clip(free, 0, 1, out=free), np.float32(0.5 * g * dt**2), out=free)
-        return ways
-
     def _spread(self, spread, excess, falling, known, boundary) -> tuple[Faces, SolveInfo]:
         """The displacement that makes room for an excess of volume, `falling` included, and how its solve went.
 
-        No farther than particles may go. All are used up.
+        No farther than particles may go. The excess is used up.
         """
-        for a, way in falling.items():
-            excess -= np.diff(boundary.open[a] * way, axis=a) * np.float32(1 / self.grid.h)
+        less_room(excess, falling, boundary.open, self.grid.h)
         if known.loose is not None:  # beside a gap there is room for a good reason
             excess[around(known.loose) & (excess < 0)] = 0
         shift, info = spread(np.clip(excess, -MOST_SPREAD, MOST_SPREAD, out=excess))
-        for a in list(falling):
-            shift[a][:] += falling.pop(a)
-        most = np.float32(FARTHEST_SHIFT * self.grid.h)
-        for s in shift:
-            np.clip(s, -most, most, out=s)
+        together(shift, falling, FARTHEST_SHIFT * self.grid.h)
         return shift, info
 
     def _separating(self, boundary) -> np.ndarray | None:
@@ -313,14 +304,3 @@ class Stepper(Fluid):
 def _open_beside(cells, boundary) -> Faces:
     """The faces beside some cells that are not closed, bool."""
     return Faces(*(f & (w > 0) for f, w in zip(faces_beside(cells), boundary.open, strict=True)))
-
-
-def _joined(flow, shift, dt, within) -> Faces:
-    """Velocity that in dt also moves by the shift, in place of it; both are zero but `within`."""
-    for a, (u, way) in enumerate(zip(flow, shift, strict=True)):
-        if within is not None:
-            box = tuple(slice(low, high + (a == d)) for d, (low, high) in enumerate(within))
-            u, way = u[box], way[box]
-        way *= np.float32(1 / dt)
-        way += u
-    return shift

@@ -134,6 +134,11 @@ class BodyFaces(NamedTuple):
     filled: Faces
     near: Faces
 
+    @property
+    def nodes(self) -> tuple[slice, slice, slice]:
+        """The nodes of the box."""
+        return tuple(slice(o, o + f.shape[a]) for a, (o, f) in enumerate(zip(self.origin, self.filled, strict=True)))
+
 
 class Boundary(NamedTuple):
     """All solids, measured into arrays for one step.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paddlewheel.physics.seeding import CROWDED, SCATTER, density_error, reseed, seed, volume_seen
+from paddlewheel.physics.seeding import CROWDED, SCATTER, density_error, reseed, seed, volume_seen, volume_seen_anew
 from paddlewheel.types import Grid
 
 CUBE = Grid((8, 6, 4), 0.5)
@@ -263,3 +263,20 @@ def test_the_error_does_not_depend_on_threads(on_threads):
     )
     one, two = (on_threads(n, lambda: density_error(density, volume_seen(solid), phi, CUBE.h)) for n in (1, 2))
     assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("reach", [1, 2])
+@pytest.mark.parametrize("shape", [(40, 36, 1), (24, 20, 22)])
+@pytest.mark.parametrize("center", [(1.5, 1.6, 1.1), (0.1, 1.5, 0.1), (1.2, 0.8, 1.0)])
+def test_only_what_sees_a_body_is_found_anew(shape, reach, center):
+    """To the last bit, also where the body lies at a side, or in a wall."""
+    grid = Grid(shape, 0.1)
+    points = grid.node_points()
+    wall = (points[..., 1] - 0.73 - 0.1 * points[..., 0]).astype(np.float32)
+    apart = (points - center)[..., : 2 if grid.is_2d else 3]
+    solid = np.minimum(wall, np.sqrt((apart**2).sum(axis=-1)) - 0.31).astype(np.float32)
+    ends = ((int(c / 0.1), n) for c, n in zip(center, solid.shape, strict=True))
+    box = tuple(slice(max(at - 7, 0), min(at + 9, n)) for at, n in ends)
+    box = (*box[:2], slice(0, 2)) if grid.is_2d else box
+    found = volume_seen_anew(volume_seen(wall, reach=reach), solid, [box], reach=reach)
+    np.testing.assert_array_equal(found, volume_seen(solid, reach=reach))

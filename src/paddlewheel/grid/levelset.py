@@ -3,7 +3,7 @@
 import numpy as np
 
 from paddlewheel.grid.plane import fitted_plane, tangent_plane
-from paddlewheel.grid.stencil import required
+from paddlewheel.grid.stencil import required, with_long_rows
 from paddlewheel.kernel import kernel, prange
 
 __all__ = ["STEEPEST", "extend", "extend_into_solids", "liquid_box"]
@@ -26,14 +26,16 @@ def extend_into_solids(phi: np.ndarray, solid: np.ndarray, h: float, layers: int
     whole, solid = np.array(phi, np.float32, order="C"), required(solid, np.float32)
     # Farther from liquid than the layers of a wall reach, it does not care how φ goes on.
     box = liquid_box(whole, margin=layers + 3)
-    phi = np.ascontiguousarray(whole[box])
-    solid = np.ascontiguousarray(solid[tuple(slice(s.start, s.stop + 1) for s in box)])
+    around = tuple(slice(s.start, s.stop + 1) for s in box)
+    phi, solid = (np.ascontiguousarray(field) for field in (whole[box], solid[around]))
+    if whole.shape[2] == 1:
+        phi, solid = with_long_rows(phi), with_long_rows(solid)
     layer = np.empty(phi.shape, np.uint8)
     _believe(layer, phi, solid, _TOUCHING * h)
     _carry_on(phi, layer, layers, solid, h)
     for n in range(layers + 1, layers + 3):  # in a cut corner a centre can be more than a cell deep
         _soak(phi, layer, n, np.float32(-0.5 * h))
-    whole[box] = phi
+    whole[box] = phi.reshape([s.stop - s.start for s in box])
     return whole
 
 

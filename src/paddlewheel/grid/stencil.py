@@ -9,9 +9,12 @@ __all__ = [
     "as_faces",
     "divergence",
     "faces_beside",
+    "faces_with_long_rows",
     "gradient",
+    "layers_last",
     "mixed",
     "required",
+    "with_long_rows",
     "with_rows",
     "without_rows",
     "z_first",
@@ -73,7 +76,27 @@ def without_rows(field: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
     """A field that `with_rows` gave, in its own shape again."""
     if shape[2] == 1:
         return field.reshape(shape)
-    return np.ascontiguousarray(field.transpose(1, 2, 0)) if shape[2] == 2 else field
+    return layers_last(field) if shape[2] == 2 else field
+
+
+def layers_last(layers: np.ndarray) -> np.ndarray:
+    """Two layers (2, nx, ny) as a field (nx, ny, 2): in a quarter of the time of a transposition."""
+    field = np.empty((*layers.shape[1:], 2), layers.dtype)
+    field[..., 0], field[..., 1] = layers
+    return field
+
+
+def with_long_rows(field: np.ndarray) -> np.ndarray:
+    """A field of a plane, one or two values thick along z, with y and z exchanged, so that kernels have rows to run
+    along and planes to share out; any other as it is. With one value it is the same memory."""
+    return field if field.shape[2] > 2 else np.ascontiguousarray(field.swapaxes(1, 2))
+
+
+def faces_with_long_rows(faces: Faces) -> Faces:
+    """Faces of a plane with y and z exchanged: those along x, z, y; any other as they are."""
+    if faces.x.shape[2] > 1:
+        return faces
+    return Faces(*map(with_long_rows, (faces.x, faces.z, faces.y)))
 
 
 def z_first(faces: Faces) -> Faces:
@@ -91,7 +114,7 @@ def z_last(faces: Faces, shape: tuple[int, int, int]) -> Faces:
     if nz > 1:
         return faces
     z, x, y = faces
-    return Faces(x.reshape(nx + 1, ny, 1), y.reshape(nx, ny + 1, 1), np.ascontiguousarray(z.transpose(1, 2, 0)))
+    return Faces(x.reshape(nx + 1, ny, 1), y.reshape(nx, ny + 1, 1), layers_last(z))
 
 
 def required(array, dtype) -> np.ndarray:

@@ -64,6 +64,11 @@ class Solids:
         return bool(self._moving) or not all(self._one_way)
 
     @property
+    def unmoved(self) -> np.ndarray | None:
+        """Signed distance [m] at nodes to the solids that stay in place; None if any solid moves by itself."""
+        return None if self._unmoved is None else self._unmoved.phi
+
+    @property
     def masses(self) -> list[Mass]:
         """Of the rigid bodies, as drawn."""
         return [mass for _, mass in self._bodies]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from paddlewheel.grid.stencil import as_faces, required
+from paddlewheel.grid.stencil import as_faces, faces_with_long_rows, required, with_long_rows
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces, Grid
 
@@ -20,6 +20,8 @@ def rates(grid: Grid, velocity: Faces, phi: np.ndarray, within: np.ndarray | Non
     velocity, phi = _checked(grid, velocity, phi)
     within = np.array([(0, n) for n in grid.shape]) if within is None else within
     planes = np.zeros((within[0, 1] - within[0, 0] + 1, 2), np.float32)
+    if grid.is_2d:
+        velocity, phi, within = faces_with_long_rows(velocity), with_long_rows(phi), within[[0, 2, 1]]
     _rates(planes, velocity, phi, within)
     return float(planes[:, 0].max()), math.sqrt(planes[:, 1].max()) / grid.h
 
@@ -33,8 +35,13 @@ def straight_loss(grid: Grid, velocity: Faces, phi: np.ndarray, open: Faces, dt:
     air, where ∇u is in part that of a velocity made up beyond the surface, 0.
     """
     velocity, phi = _checked(grid, velocity, phi)
-    loss = np.empty(grid.shape, np.float32)
-    _straight_loss(loss, velocity, phi, *as_faces(open, np.float32), np.float32(0.5 * (dt / grid.h) ** 2))
+    open, loss = as_faces(open, np.float32), np.empty(grid.shape, np.float32)
+    if grid.is_2d:
+        velocity, open = faces_with_long_rows(velocity), faces_with_long_rows(open)
+        phi, part = with_long_rows(phi), loss.reshape(grid.shape[0], 1, grid.shape[1])
+    else:
+        part = loss
+    _straight_loss(part, velocity, phi, *open, np.float32(0.5 * (dt / grid.h) ** 2))
     return loss
 
 

@@ -9,6 +9,7 @@ particles are spread into it.
 
 import numpy as np
 
+from paddlewheel.grid.stencil import faces_with_long_rows, with_long_rows
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.solve.regions import join, root
 from paddlewheel.types import Faces
@@ -22,22 +23,25 @@ DEPTH = 0.5  # cells below the surface that its centres then are
 def fill_pockets(phi: np.ndarray, open: Faces, h: float, drains: np.ndarray | None = None) -> int:
     """Make small pockets of air that liquid encloses liquid: φ [m] at centres becomes −DEPTH h, in place.
 
-    Returns how many runs of cells along z that were.
+    φ is C-contiguous. Returns how many runs of cells along z, in 2-D along y, that were.
 
     Air are cells with φ ≥ 0 and an open face, w > 0. They are joined along the
     axes, whatever w is between them; a pocket has LARGEST cells at most, in 2-D
     LARGEST_2D, liquid and a wall beside it, and is at no open side, nor in a cell of `drains`, bool.
     """
-    shape = phi.shape
     drains = np.zeros((0, 0, 0), np.bool_) if drains is None else drains
+    most, flat = LARGEST, -1
+    if phi.shape[2] == 1:  # in a plane the same memory, with rows along y, and no walls across z
+        phi, open, drains = with_long_rows(phi), faces_with_long_rows(open), with_long_rows(drains)
+        most, flat = LARGEST_2D, 1
+    shape = phi.shape
     counts = np.zeros(shape[0] * shape[1] + 1, np.int64)
     none = np.empty(0, np.int32)
     _find_runs(counts[1:], none, none, phi, open, np.int64(0))
     first = np.cumsum(counts)
     begin, end = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
     _find_runs(first, begin, end, phi, open, np.int64(1))
-    most = LARGEST_2D if shape[2] == 1 else LARGEST
-    found = np.flatnonzero(_in_pocket(first, begin, end, phi, open, drains, most))
+    found = np.flatnonzero(_in_pocket(first, begin, end, phi, open, drains, most, flat))
     row = np.searchsorted(first, found, "right") - 1
     for i, j, low, high in zip(row // shape[1], row % shape[1], begin[found], end[found], strict=True):
         phi[i, j, low:high] = np.float32(-DEPTH * h)
@@ -79,8 +83,8 @@ def _is_open(open, i, j, k):
 
 
 @kernel(parallel=False)
-def _in_pocket(first, begin, end, phi, open, drains, most):
-    """Whether each run is in a pocket."""
+def _in_pocket(first, begin, end, phi, open, drains, most, flat):
+    """Whether each run is in a pocket; `flat` is the axis across a plane, if it is one."""
     nx, ny, _ = phi.shape
     parent, size = np.arange(len(begin)), np.zeros(len(begin), np.int64)
     for i in range(nx):
@@ -99,7 +103,7 @@ def _in_pocket(first, begin, end, phi, open, drains, most):
                 own = root(parent, run)
                 if not outside[own]:
                     for k in range(begin[run], end[run]):
-                        found = _surroundings(phi, open, i, j, k)
+                        found = _surroundings(phi, open, flat, i, j, k)
                         wet[own] |= found[0]
                         walled[own] |= found[1]
                         outside[own] |= found[2] or (len(drains) > 0 and drains[i, j, k])
@@ -123,14 +127,14 @@ def _join_rows(parent, begin, end, a, last_a, b, last_b):
 
 
 @kernel(parallel=False)
-def _surroundings(phi, open, i, j, k):
+def _surroundings(phi, open, flat, i, j, k):
     """Whether there is liquid beyond an open face of a cell, a wall in one, and whether one is on an open side."""
     wet = walled = outside = False
     for a in range(3):
         d0, d1, d2 = int(a == 0), int(a == 1), int(a == 2)
         for side in range(2):
             w = open[a][i + side * d0, j + side * d1, k + side * d2]
-            walled |= w < 1.0 and (a < 2 or phi.shape[2] > 1)
+            walled |= w < 1.0 and a != flat
             if w > 0.0:
                 m, n, o = i + (2 * side - 1) * d0, j + (2 * side - 1) * d1, k + (2 * side - 1) * d2
                 if 0 <= m < phi.shape[0] and 0 <= n < phi.shape[1] and 0 <= o < phi.shape[2]:

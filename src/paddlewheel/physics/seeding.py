@@ -23,6 +23,7 @@ __all__ = [
     "seed",
     "seed_in_chunks",
     "volume_seen",
+    "volume_seen_anew",
 ]
 
 CROWDED = 2.0  # times the number of particles that a cell should have
@@ -283,6 +284,34 @@ def volume_seen(solid: np.ndarray, *, reach: int = 1) -> np.ndarray:
     seen[1:] += np.float32(0.125) * high[:-1]
     seen[:-1] += np.float32(0.125) * low[1:]
     return seen if reach == 1 else widened(seen[None])[0]
+
+
+def volume_seen_anew(seen: np.ndarray, solid: np.ndarray, boxes, *, reach: int = 1) -> np.ndarray:
+    """The same if solids came to some others, beside which it was `seen`: only what sees them is found anew.
+
+    They are in `boxes` of nodes, slices, and farther than a cell's diagonal from what is beyond. All is found anew if
+    that is half of the domain or more.
+    """
+    parts = [
+        tuple(
+            slice(max(s.start - 1 - 2 * reach, 0), min(s.stop + 2 * reach, n))
+            for s, n in zip(box, seen.shape, strict=True)
+        )
+        for box in boxes
+    ]
+    if sum(math.prod(s.stop - s.start for s in part) for part in parts) >= 0.5 * seen.size:
+        return volume_seen(solid, reach=reach)
+    out = seen.copy()
+    for part in parts:
+        around = solid[tuple(slice(s.start, s.stop + 1) for s in part)]
+        # what is cut off beside the part is missing there, but not on the domain's sides
+        inner = tuple(
+            slice(reach if s.start > 0 else 0, n - 1 - (reach if s.stop < whole else 0))
+            for s, n, whole in zip(part, around.shape, seen.shape, strict=True)
+        )
+        place = tuple(slice(s.start + i.start, s.start + i.stop) for s, i in zip(part, inner, strict=True))
+        out[place] = volume_seen(around, reach=reach)[inner]
+    return out
 
 
 @kernel

@@ -13,7 +13,7 @@ import numpy as np
 from paddlewheel.grid.distance import CLOSED, UNKNOWN, grow, straighten_at_walls
 from paddlewheel.grid.fractions import box_fraction
 from paddlewheel.grid.plane import tangent_plane
-from paddlewheel.grid.stencil import required, with_rows
+from paddlewheel.grid.stencil import required, with_long_rows, with_rows
 from paddlewheel.kernel import kernel, prange, words
 from paddlewheel.types import Grid
 
@@ -76,9 +76,12 @@ def surface_distance(
     smooth = np.empty(len(near), np.float32)
     _without_bumps(smooth, near, phi, layer, h)
     phi.reshape(-1)[near] = smooth
-    grow(phi, layer, 3, grid.h)
+    rows = phi
+    if grid.is_2d:
+        rows, layer, solid = (with_long_rows(field) for field in (phi, layer, solid))
+    grow(rows, layer, 3, grid.h)
     if len(solid) > 0:
-        straighten_at_walls(phi, solid, grid.h)
+        straighten_at_walls(rows, solid, grid.h)
     return phi
 
 

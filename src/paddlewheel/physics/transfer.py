@@ -17,7 +17,7 @@ from paddlewheel.grid.sample import (
     slabs_of,
     take_from_faces,
 )
-from paddlewheel.grid.stencil import as_faces, mixed, required
+from paddlewheel.grid.stencil import as_faces, layers_last, mixed, required
 from paddlewheel.kernel import kernel, prange, share, threads
 from paddlewheel.types import Faces, Grid, Particles
 
@@ -170,7 +170,7 @@ def to_faces(grid: Grid, particles: Particles, first: np.ndarray, *, reach: int 
     slabs = slabs_of(first, shape)
     for colour in range(2):
         add_to_faces(total, weight, position, velocity, affine, first, lowest, shape, slabs, colour, grid.h)
-    total, weight = (Faces(*(np.ascontiguousarray(sums[a].transpose(turn)) for a in turn)) for sums in (total, weight))
+    total, weight = (_turned_back(sums, grid) for sums in (total, weight))
     if reach == 2:
         if len(affine):
             raise ValueError("particles with an affine part: a hat two cells wide would take it for that of its middle")
@@ -222,6 +222,14 @@ def _turned(vectors, turn) -> np.ndarray:
     for a, b in enumerate(turn):
         out[:, a] = vectors[:, b]
     return out
+
+
+def _turned_back(fields, grid) -> Faces:
+    """Fields on faces along the axes of `_turn`, in its order, on those of the grid."""
+    if not grid.is_2d:
+        return Faces(*fields)
+    x, z, y = (field.swapaxes(1, 2) for field in fields)
+    return Faces(x, y, layers_last(z.transpose(2, 0, 1)))
 
 
 def to_cells(grid: Grid, particles: Particles, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

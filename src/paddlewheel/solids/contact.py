@@ -12,7 +12,7 @@ The order of a step is that of Guendelman et al. 2003, begun with the contact:
     contact → move → collision (bounces, before gravity) → gravity → pressure
 """
 
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -67,11 +67,17 @@ class Contacts(NamedTuple):
     friction: np.ndarray
     restitution: np.ndarray
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.gap)
+
     def taken(self, which: np.ndarray) -> "Contacts":
         """Some of them, by a mask (m,)."""
         return Contacts(*(p[:, which] if name == "arms" else p[which] for name, p in self._asdict().items()))
 
     @classmethod
+    @cache
     def none(cls) -> "Contacts":
         number, vector, index = np.zeros(0), np.zeros((0, 3)), np.zeros(0, np.int64)
         return cls(index, index, index, np.zeros((2, 0, 3)), vector, number, vector, number, number, number)
@@ -91,6 +97,7 @@ class Memory(NamedTuple):
     value: np.ndarray
 
     @classmethod
+    @cache
     def none(cls) -> "Memory":
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros((0, 3)))
 
@@ -172,8 +179,8 @@ class Contact:
         free       (n,) bodies that nothing but contacts acts on: in a bounce they are not held back before they touch.
                    Of the others liquid has to know how far they will get
         """
-        if not len(contacts.gap):
-            self.held = self.coming = Memory.none()
+        if not contacts.count:
+            self.forget()
             return np.zeros((len(self.masses), 6))
         pull = np.zeros(velocity.shape) if pull is None else pull
         plain = _least_speeds(contacts, dt)
@@ -205,6 +212,10 @@ class Contact:
         self._lose(lost - np.bincount(contacts.first, energy, len(lost)))
         return _totals(pushes, contacts, len(self.masses))
 
+    def forget(self) -> None:
+        """What `resolve` does if there are no contacts."""
+        self.held = self.coming = Memory.none()
+
     def resting(
         self, velocity: np.ndarray, inverse: np.ndarray, contacts: Contacts, dt: float, tolerance: float
     ) -> np.ndarray:
@@ -212,7 +223,7 @@ class Contact:
 
         tolerance is a part of the largest approach, for a change of velocity in a sweep.
         """
-        if not len(contacts.gap):
+        if not contacts.count:
             return np.zeros(velocity.shape)
         target = _least_speeds(contacts, dt)
         start, tolerance = self._start(contacts, dt), tolerance * _largest(contacts, target)

@@ -35,7 +35,7 @@ def freedom(position, *, axis=None, pivot=None, locked=frozenset(), planar: bool
         raise ValueError(f"axis={axis!r}, pivot={pivot!r}: a hinge needs both")
     if axis is None:
         return _unlocked(frozenset(locked), planar)
-    fixed = _fixed(frozenset(locked), planar)
+    still = fixed(frozenset(locked), planar)
     axis = np.array(argument.direction("hinge", "axis", axis))
     if planar and np.abs(axis[:2]).max() > argument.UNIT_TOLERANCE:
         raise ValueError(f"hinge: axis={tuple(axis.tolist())}, expected one along z in a 2-D scene")
@@ -43,21 +43,21 @@ def freedom(position, *, axis=None, pivot=None, locked=frozenset(), planar: bool
     if planar:
         axis, arm = np.array([0.0, 0.0, np.sign(axis[2])]), arm * [1, 1, 0]
     turning = np.concatenate([np.cross(axis, arm), axis])
-    stuck = np.abs(turning[fixed]).max(initial=0) > argument.UNIT_TOLERANCE * max(1.0, np.abs(turning).max())
+    stuck = np.abs(turning[still]).max(initial=0) > argument.UNIT_TOLERANCE * max(1.0, np.abs(turning).max())
     return np.empty((6, 0)) if stuck else turning[:, None]
 
 
 @cache
 def _unlocked(locked, planar) -> np.ndarray:
     """Basis of the motions of a body without a hinge, not to be written to."""
-    basis = np.ascontiguousarray(np.eye(6)[:, ~_fixed(locked, planar)])
+    basis = np.ascontiguousarray(np.eye(6)[:, ~fixed(locked, planar)])
     basis.flags.writeable = False
     return basis
 
 
 @cache
-def _fixed(locked, planar) -> np.ndarray:
-    """Which components of a velocity stay zero, (6,)."""
+def fixed(locked: frozenset, planar: bool) -> np.ndarray:
+    """Which components of the velocity of a body without a hinge stay zero, (6,); not to be written to."""
     unknown = sorted(locked - set(COMPONENTS))
     if unknown:
         raise ValueError(f"locked={sorted(locked)}: {unknown[0]!r} is none of {', '.join(COMPONENTS)}")

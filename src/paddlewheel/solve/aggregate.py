@@ -62,33 +62,9 @@ class Graph(NamedTuple):
 def from_cells(packed: Packed) -> tuple[np.ndarray, Graph]:
     """The first coarse level, and the node of each cell as a packed int32 vector (−1: none)."""
     layout = packed.layout
-    node, strength = layout.full(-1, np.int32), layout.zeros(np.float32)
-    counts = np.zeros((len(layout.blocks) - 1, 2), np.int64)
-    flat = node.reshape(-1), strength.reshape(-1)
-    lower, inverse = packed.lower.reshape(-1), packed.inverse.reshape(-1)
-    _split_cells(*flat, counts, *layout.where, lower, inverse, layout.size)
-
-    before = np.cumsum(counts, axis=0) - counts
-    reds, n = int(counts[:, 0].sum()), int(counts.sum())
-    before[:, 1] += reds
-    cell, extra, start = np.empty((n, 3), np.int32), np.zeros(n, np.float32), np.zeros(n + 1, np.int64)
-    _number_cells(node, cell, extra, before, *layout.where, packed.extra)
-
-    # Each block lists the edges it finds, then they are filed by their nodes. There are about six to a node; should
-    # there be more than there is room for, they are listed again.
-    found = 8 * counts.sum(axis=1)
-    while True:
-        room = np.zeros(len(found) + 1, np.int64)
-        np.cumsum(found, out=room[1:])
-        own, to, weight = (np.empty(room[-1], dtype) for dtype in (np.int32, np.int32, np.float32))
-        _join_cells(own, to, weight, found, start, room, *flat, *layout.where, lower, layout.size)
-        if (found <= room[1:] - room[:-1]).all():
-            break
-        start[:] = 0
-    np.cumsum(start, out=start)
-    neighbour, coupling = np.empty(start[-1], np.int32), np.empty(start[-1], np.float32)
-    _file_edges(neighbour, coupling, start[:-1].copy(), own, to, weight, room, found)
-    return node, Graph(cell, start, neighbour, coupling, extra, reds, _halved(layout.shape))
+    node, flat = layout.full(-1, np.int32), (packed.lower.reshape(-1), packed.inverse.reshape(-1))
+    parts = _first_level(node, node.reshape(-1), *layout.where, *flat, packed.extra, layout.size)
+    return node, Graph(*parts, _halved(layout.shape))
 
 
 def from_graph(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, Graph]:
@@ -131,6 +107,44 @@ def _find_corners(here, there, face, starts, size, ci, cj):
             _, across = place(starts, i + step * (a == 0), j + step * (a == 1), k + step * (a == 2))
             there[q, f] = (1 - colour) * size + across
             face[q, f] = 2 * a * size + (there[q, f] if f & 1 else here[q])
+
+
+@kernel(parallel=False)
+def _first_level(node, flat, rows, blocks, starts, lower, inverse, e, size):
+    """The parts of from_cells' graph but its shape; `flat` is node laid flat, as the couplings and `inverse` are.
+
+    One call for all: where there are a thousand cells, to call its parts from outside took longer than they do.
+    """
+    strength, counts = np.zeros(2 * size, np.float32), np.zeros((blocks.shape[0] - 1, 2), np.int64)
+    _split_cells(flat, strength, counts, rows, blocks, starts, lower, inverse, size)
+
+    before, reds = np.empty_like(counts), counts[:, 0].sum()
+    n = reds
+    red = 0
+    for block in range(counts.shape[0]):
+        before[block, 0], before[block, 1] = red, n
+        red, n = red + counts[block, 0], n + counts[block, 1]
+    cell, extra, start = np.empty((n, 3), np.int32), np.zeros(n, np.float32), np.zeros(n + 1, np.int64)
+    _number_cells(node, cell, extra, before, rows, blocks, starts, e)
+
+    # Each block lists the edges it finds, then they are filed by their nodes. There are about six to a node; should
+    # there be more than there is room for, they are listed again.
+    found, room = 8 * (counts[:, 0] + counts[:, 1]), np.zeros(counts.shape[0] + 1, np.int64)
+    enough = False
+    while not enough:
+        for block in range(found.shape[0]):
+            room[block + 1] = room[block] + found[block]
+        own, to, weight = np.empty(room[-1], np.int32), np.empty(room[-1], np.int32), np.empty(room[-1], np.float32)
+        start[:] = 0
+        _join_cells(own, to, weight, found, start, room, flat, strength, rows, blocks, starts, lower, size)
+        enough = True
+        for block in range(found.shape[0]):
+            enough &= found[block] <= room[block + 1] - room[block]
+    for m in range(n):
+        start[m + 1] += start[m]
+    neighbour, coupling = np.empty(start[n], np.int32), np.empty(start[n], np.float32)
+    _file_edges(neighbour, coupling, start[:-1].copy(), own, to, weight, room, found)
+    return cell, start, neighbour, coupling, extra, reds
 
 
 @kernel

@@ -17,8 +17,7 @@ constants, so they are solved for on their own (deflation): with E the regions,
     Q = E (Eᵀ Rᵀ R E)⁺ Eᵀ ,      Q + (1 − Q RᵀR) B' (1 − RᵀR Q)
 """
 
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
 
 import numpy as np
 
@@ -106,15 +105,15 @@ class LowRank:
 
     def corrected(self, precondition: Precondition, seen: Callable[[], Response] | None = None) -> Precondition:
         """The preconditioner of A + RᵀR from that of A, B; seen() is R seen through a V-cycle, if B is one."""
-        live = np.flatnonzero(self._live())
+        live = _live(self._rows.start, self._rows.value)
         kept, found, response = None, None, None
         if 0 < len(live) <= KEPT:
-            kept = np.stack(list(self._columns(precondition, live)))
-            found = self._seen_through(live, kept)
+            kept = np.empty((len(live), 2, self._layout.size), np.float32)
+            found = self._seen_through(precondition, live, kept)
         if found is None or found.max() > STRONG:
             kept, response = None, None if seen is None else seen()
-            found = self._seen_through(live, self._columns(precondition, live)) if seen is None else response.matrix
-        self.reply = np.linalg.inv(np.eye(self._rows.count) + found)
+            found = self._seen_through(precondition, live) if seen is None else response.matrix
+        self.reply = _inverse(found) if kept is not None else np.linalg.inv(np.eye(self._rows.count) + found)
         rows, reply, rest = self._rows, self.reply, self._layout.zeros(np.float32)
         y = np.empty((len(rows.start) - 1, rows.value.shape[1]))
 
@@ -134,26 +133,16 @@ class LowRank:
             woodbury = twice if kept is None else once
         return woodbury if self._label is None else self._deflated(woodbury)
 
-    def _live(self) -> np.ndarray:
-        """Which rows are not zero, (count,): a motion that is not allowed has none."""
-        start, value = self._rows.start, self._rows.value
-        return np.concatenate([value[a:b].any(axis=0) for a, b in pairwise(start)])
-
-    def _columns(self, precondition, which) -> Iterator[np.ndarray]:
-        """Some columns of B Rᵀ, one after another."""
-        r = self._layout.zeros(np.float32)
-        for unit in np.eye(self._rows.count)[which]:
-            z = np.zeros_like(r)
-            r[:] = 0.0
-            add_transposed(r, self._rows, unit)
-            precondition(z, r)
-            yield z
-
-    def _seen_through(self, live, columns) -> np.ndarray:
-        """R B Rᵀ, (count, count), from the columns of B Rᵀ that are not zero."""
+    def _seen_through(self, precondition, live, columns=None) -> np.ndarray:
+        """R B Rᵀ, (count, count), from the columns of B Rᵀ that are not zero; those are kept in `columns`, if given."""
+        r, z = self._layout.zeros(np.float32), self._layout.zeros(np.float32)
         out = np.zeros((self._rows.count, self._rows.count))
-        for row, column in zip(live, columns, strict=True):
-            out[row] = times(self._rows, column)
+        for n, row in enumerate(live.tolist()):
+            column = z if columns is None else columns[n]
+            column[:] = 0.0
+            _put_row(r.reshape(-1), *self._rows, row)
+            precondition(column, r)
+            _times(out[row].reshape(len(self._rows.start) - 1, -1), *self._rows, column.reshape(-1))
         return 0.5 * (out + out.T)
 
     def _deflated(self, precondition) -> Precondition:
@@ -175,6 +164,45 @@ class LowRank:
 def _product(matrix, vector) -> np.ndarray:
     """Without the threads of BLAS: they spin on for a while and hold up the kernels that follow."""
     return np.einsum("ij,j->i", matrix, vector)
+
+
+@kernel(parallel=False)
+def _live(start, value):
+    """The rows that are not zero: a motion that is not allowed has none."""
+    terms, width = len(start) - 1, value.shape[1]
+    alive = np.zeros(terms * width, np.bool_)
+    for term in range(terms):
+        for n in range(start[term], start[term + 1]):
+            for row in range(width):
+                alive[term * width + row] |= value[n, row] != 0.0
+    return np.flatnonzero(alive)
+
+
+@kernel(parallel=False)
+def _inverse(found):
+    """(1 + a positive semi-definite matrix)⁻¹, by Gauss and Jordan: of a few rows NumPy takes ten times as long."""
+    n = len(found)
+    rest, out = found + np.eye(n), np.eye(n)
+    for p in range(n):
+        pivot = 1.0 / rest[p, p]
+        for j in range(n):
+            rest[p, j] *= pivot
+            out[p, j] *= pivot
+        for i in range(n):
+            factor = rest[i, p] if i != p else 0.0
+            for j in range(n):
+                rest[i, j] -= factor * rest[p, j]
+                out[i, j] -= factor * out[p, j]
+    return out
+
+
+@kernel(parallel=False)
+def _put_row(out, start, cell, value, row):
+    """out = a column of Rᵀ."""
+    out[:] = 0.0
+    term, part = row // value.shape[1], row % value.shape[1]
+    for n in range(start[term], start[term + 1]):
+        out[cell[n]] = value[n, part]
 
 
 @kernel(parallel=False)
