@@ -24,8 +24,10 @@ class Going(NamedTuple):
 
 
 def cells_taken(grid: Grid, going: list[Going]) -> Passing:
-    """The cells with any point within the reach of solids, and how far the solid nearest to a cell's centre takes what is
-    in it. A distance changes by no more than the way gone, so that of the centre tells."""
+    """The cells with any point within the reach of solids, and how far the solid nearest to its centre takes each along.
+
+    A distance changes by no more than the way gone, so that of the centre tells.
+    """
     which, nearest = np.full(grid.shape, -1, np.int16), np.full(grid.shape, np.inf, np.float32)
     turn, shift = np.empty((len(going), 3, 3)), np.empty((len(going), 3))
     for m, (shape, to, reach) in enumerate(going):

@@ -145,32 +145,37 @@ def _limits(grid, open_sides) -> tuple[tuple[float, float, float], tuple[float, 
 
 @kernel
 def _move(position, near, counts, flat, phi, h, scale, stages, low, high, passing, spread):
-    """counts has a row for each chunk of particles; `spread` has no divisor in common with their number."""
+    """First all particles of a block go the whole way. Those that may have met a solid on it wait until there are many,
+    or no others in their chunk, and start again.
+
+    counts has a row for each chunk of particles; `spread` has no divisor in common with their number.
+    """
     for turn in prange(len(counts)):
         chunk = np.int64(turn) * spread % len(counts)  # particles beside solids cost more: each thread has its share
-        rows, index = np.empty((_ROWS, _BLOCK), np.float32), np.empty((_INDICES, _BLOCK), np.int32)
-        path, who, clear = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.bool_)
-        work = rows, index, path, who, clear
-        end = min((chunk + 1) * _CHUNK, len(position))
+        rows, index = np.empty((_ROWS, 2 * _BLOCK), np.float32), np.empty((_INDICES, 2 * _BLOCK), np.int32)
+        path, who, clear = np.empty((_PATH, 2 * _BLOCK)), np.empty(2 * _BLOCK, np.int64), np.empty(_BLOCK, np.bool_)
+        end, waiting = min((chunk + 1) * _CHUNK, len(position)), 0
         for start in range(chunk * _CHUNK, end, _BLOCK):
             stop = min(start + _BLOCK, end)
-            inside, astray = _move_block(
-                position[start:stop], near[start:stop], work, flat, phi, h, scale, stages, low, high, passing
+            _set_out(position[start:stop], rows, index, flat, phi, h, scale, stages, passing)
+            waiting, astray = _fly(
+                position[start:stop], near[start:stop], clear, rows, index, path, who, start, waiting, phi, h, low, high
             )
-            counts[chunk, 0] += inside
             counts[chunk, 1] += astray
+            if waiting > _BLOCK or stop == end:
+                counts[chunk, 0] += _march(
+                    position, waiting, rows, index, path, who, flat, phi, h, scale, stages, low, high
+                )
+                waiting = 0
 
 
 @kernel(parallel=False)
-def _move_block(block, near, work, flat, phi, h, scale, stages, low, high, passing):
-    """First all particles of a block go the whole way. Those that may have met a solid on it start again, with strides
-    that cannot pass through a wall, until none is left. How many end inside, and how many are not finite.
+def _set_out(block, rows, index, flat, phi, h, scale, stages, passing):
+    """Where the particles of a block start, and the way they go from there.
 
     Those that a solid takes along start where it takes them, and go the rest of the way there.
     """
-    rows, index, path, who, clear = work
-    per_h, inside, n, strides = 1.0 / h, 0, len(block), 0
-    cells = phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1
+    per_h, n, cells = 1.0 / h, len(block), (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1)
     for p in range(n):
         rows[_SCALE, p] = scale
         for a in range(3):
@@ -181,7 +186,12 @@ def _move_block(block, near, work, flat, phi, h, scale, stages, low, high, passi
         for p in range(n):
             rows[_START + a, p] += rows[_ALONG + a, p]
             rows[_GONE + a, p] -= rows[_ALONG + a, p]
-    n, astray = _fly(block, near, clear, rows, index, path, who, phi, h, low, high)
+
+
+@kernel(parallel=False)
+def _march(position, n, rows, index, path, who, flat, phi, h, scale, stages, low, high):
+    """Move the n particles on the list `who` with strides that cannot pass through a wall; how many end inside."""
+    cells, inside, strides = (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), 0, 0
     while n > 0:
         strides += 1
         for m in range(n):
@@ -194,9 +204,9 @@ def _move_block(block, near, work, flat, phi, h, scale, stages, low, high, passi
         for m in range(n):
             for a in range(3):
                 rows[_GONE + a, m] -= path[_SHARE, m] * path[_TAKEN + a, m]
-        n, lost = _march(block, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
+        n, lost = _stride_all(position, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
         inside += lost
-    return inside, astray
+    return inside
 
 
 @kernel(parallel=False)
@@ -229,13 +239,14 @@ def _take_along(rows, index, n, cells, which, turn, shift):
 
 
 @kernel(parallel=False)
-def _fly(position, near, clear, rows, index, path, who, phi, h, low, high):
+def _fly(position, near, clear, rows, index, path, who, first, met, phi, h, low, high):
     """Move the particles that meet no solid on their way: that which a solid takes them _ALONG, and the rest, _GONE.
 
-    How many may meet one, left where they are and put on the list `who` with their `path`, and how many are not finite.
-    `near` are those that may have come near one.
+    Those that may meet one are left where they are, and join the `met` that are on the list `who` with their `path`; by
+    their numbers, from the `first` on. How many are on it then, and how many particles are not finite. `near` are those
+    that may have come near a solid.
     """
-    per_h, met = 1.0 / h, 0
+    per_h = 1.0 / h
     astray = _look_ahead(near, clear, rows, index, phi, per_h, len(position))
     size = np.float32(h)
     for a in range(3):
@@ -263,7 +274,7 @@ def _fly(position, near, clear, rows, index, path, who, phi, h, low, high):
             path[_TAKEN, met], path[_TAKEN + 1, met], path[_TAKEN + 2, met] = ax, ay, az
             path[_DISTANCE, met], path[_LEFT, met], path[_STAGED, met] = distance, 1.0, rows[_AHEAD, p]
             path[_SPEED, met] = np.sqrt(dx * dx + dy * dy + dz * dz)
-            who[met] = p
+            who[met] = first + p
             met += 1
     return met, astray
 
@@ -307,7 +318,7 @@ def _put(position, h, dx, dy, dz):
 
 
 @kernel(parallel=False)
-def _march(position, n, rows, path, who, phi, h, low, high, last):
+def _stride_all(position, n, rows, path, who, phi, h, low, high, last):
     """One stride of the particles on the list `who`; how many stay on it, and how many of the others end inside."""
     per_h, left, inside = 1.0 / h, 0, 0
     for m in range(n):
@@ -360,8 +371,9 @@ def _stride(path, rows, m, phi, per_h, low, high):
 def _go(rows, index, n, flat, cells, stages):
     """The way that n points _START go in a step, _GONE [cells], and the squares of their stages' velocities, _FAR.
 
-    Stages after the first look as far _AHEAD. velocity × _SCALE is in cells per step. Operation by operation for many points is more than twice as fast as point
-    by point. Rows are passed whole: a part of them would not be contiguous any more.
+    Stages after the first look as far _AHEAD as that says. velocity × _SCALE is in cells per step. Operation by
+    operation for many points is more than twice as fast as point by point. Rows are passed whole: a part of them would
+    not be contiguous any more.
     """
     for row in range(_FLOW, _FAR + 1):
         for p in range(n):
@@ -423,7 +435,8 @@ def _fetch(out, rows, index, n, u, cells, a):
 
 @kernel(parallel=False)
 def _is_clear(distance, phi, per_h, x, y, z, x1, y1, z1):
-    """Whether no solid is on the way between two points: the free balls around them overlap. The first one's φ is known."""
+    """Whether no solid is on the way between two points, the first at a known distance: the free balls around them
+    overlap."""
     if distance <= HAIR or _outside(phi, x1, y1, z1):
         return False
     other = per_h * node_value(phi, x1, y1, z1)
