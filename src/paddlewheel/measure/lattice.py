@@ -44,7 +44,7 @@ def union(grid, axes, shapes, sample=sample) -> np.ndarray:
 
 @kernel
 def _settle(out, phi, most, least):
-    """φ up to `most`; and if it is less than `least` 0, else rounding decides how open a face is that lies in a wall."""
+    """φ up to `most`; less than `least` is 0, else rounding decides how open a face is that lies in a wall."""
     for i in prange(out.shape[0]):
         for j in range(out.shape[1]):
             for k in range(out.shape[2]):

@@ -24,7 +24,7 @@ class Going(NamedTuple):
 
 
 def cells_taken(grid: Grid, going: list[Going]) -> Passing:
-    """The cells with any point within the reach of solids, and how far the solid nearest to its centre takes each along.
+    """The cells with any point within the reach of solids: the one nearest to its centre takes along what is in a cell.
 
     A distance changes by no more than the way gone, so that of the centre tells.
     """

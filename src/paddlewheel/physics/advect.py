@@ -267,7 +267,9 @@ def _fly(position, near, clear, rows, index, path, who, first, met, phi, h, low,
             ax = ay = az = 0.0
             distance = per_h * node_value(phi, x, y, z)
         x1, y1, z1 = _kept(x + ax + dx, y + ay + dy, z + az + dz, low, high)
-        if _is_clear(distance, phi, per_h, x + ax, y + ay, z + az, x1, y1, z1):
+        # around what takes a particle along it follows the flow: in strides, unless one is enough
+        short = rows[_AHEAD, p] > 0.0 or dx * dx + dy * dy + dz * dz < distance * distance
+        if short and _is_clear(distance, phi, per_h, x + ax, y + ay, z + az, x1, y1, z1):
             _put(position[p], h, x1 - x, y1 - y, z1 - z)
         else:
             path[0, met], path[1, met], path[2, met] = x + ax, y + ay, z + az
