@@ -327,7 +327,7 @@ def _stride_all(position, n, rows, path, who, phi, h, low, high, last):
         p = who[m]
         if _stride(path, rows, m, phi, per_h, low, high) and not last:
             who[left] = p
-            for row in range(_PATH):
+            for row in range(_PATH if left < m else 0):
                 path[row, left] = path[row, m]
             left += 1
         else:
