@@ -209,12 +209,11 @@ def moved(fluid: Fluid, step: Step, position: np.ndarray, flow: Faces) -> int:
     """Carry points (n, 3) through a step, in place; how many are left in a solid."""
     if not len(position):
         return 0
-    state, along, near = step.state, None, np.empty(len(position), np.bool_)
-    if fluid.solids.moving:
-        along = fluid.solids.carried(position, state.time, step.end, state.bodies, step.bodies)
+    state, near = step.state, np.empty(len(position), np.bool_)
+    passing = fluid.solids.passing(state.time, step.end, state.bodies, step.bodies)
     move(
         fluid.grid, position, flow, step.boundary, step.dt,
-        open_sides=fluid.scene.open_sides, stages=STAGES, centroids=fluid.centroids(step.boundary), carried=along,
+        open_sides=fluid.scene.open_sides, stages=STAGES, centroids=fluid.centroids(step.boundary), passing=passing,
         near=near,
     )  # fmt: skip
     return fluid.solids.push_out(position, step.boundary, step.end, step.bodies, near).stuck

@@ -207,12 +207,11 @@ class Stepper(Fluid):
         Straight on: u is that of one time, and its bumps move along with the particles, which would cross them on a
         way through it, by the midpoint rule say, and gather. For the volume that loses the last step has made room.
         """
-        now, carried, near = state.time + dt, None, np.empty(len(position), np.bool_)
-        if self.solids.moving:
-            carried = self.solids.carried(position, state.time, now, state.bodies, bodies)
+        now, near = state.time + dt, np.empty(len(position), np.bool_)
+        passing = self.solids.passing(state.time, now, state.bodies, bodies)
         move(
             self.grid, position, joined(flow, shift, dt, state.within), solids, dt,
-            open_sides=self.scene.open_sides, stages=1, centroids=self.centroids(solids), carried=carried,
+            open_sides=self.scene.open_sides, stages=1, centroids=self.centroids(solids), passing=passing,
             near=near,
         )  # fmt: skip
         return self.solids.push_out(position, solids, now, bodies, near).stuck

@@ -134,14 +134,13 @@ class Markers:
 
     def moved(self, tracked: Tracked, way: Way) -> Moved:
         fluid, particles, now = self.fluid, tracked.particles, way.time + way.dt
-        near, carried = np.empty(len(particles.position), np.bool_), None
-        if fluid.solids.moving:
-            carried = fluid.solids.carried(particles.position, way.time, now, way.before, way.bodies)
+        near = np.empty(len(particles.position), np.bool_)
+        passing = fluid.solids.passing(way.time, now, way.before, way.bodies)
         parts = zip(way.velocity, way.shift, strict=True)
         velocity = Faces(*(u + s * np.float32(1 / way.dt) for u, s in parts))
         move(
             self.grid, particles.position, velocity, way.boundary, way.dt,
-            open_sides=self.scene.open_sides, stages=2, carried=carried, near=near,
+            open_sides=self.scene.open_sides, stages=2, passing=passing, near=near,
         )  # fmt: skip
         stuck = fluid.solids.push_out(particles.position, way.boundary, now, way.bodies, near).stuck
         particles, inflow, outflow, warnings = fluid.exchanged(

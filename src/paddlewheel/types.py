@@ -140,6 +140,18 @@ class BodyFaces(NamedTuple):
         return tuple(slice(o, o + f.shape[a]) for a, (o, f) in enumerate(zip(self.origin, self.filled, strict=True)))
 
 
+class Passing(NamedTuple):
+    """Solids that move by cells in a step, and the cells at its start in which particles go with them.
+
+    which        the solid by its number, int16, shape of the cells; −1 for none
+    turn, shift  (m, 3, 3) and (m, 3) [m]: how far each takes a point x along, turn x + shift
+    """
+
+    which: np.ndarray
+    turn: np.ndarray
+    shift: np.ndarray
+
+
 class Boundary(NamedTuple):
     """All solids, measured into arrays for one step.
 

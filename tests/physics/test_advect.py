@@ -14,7 +14,7 @@ from paddlewheel.items import Solid
 from paddlewheel.measure import Solids, measure
 from paddlewheel.physics.advect import DEEPEST, move, semi_lagrangian
 from paddlewheel.solids.shapes import Box, HalfSpace, Sphere
-from paddlewheel.types import SIDES, Boundary, Faces, Grid
+from paddlewheel.types import SIDES, Boundary, Faces, Grid, Passing
 
 GRID = Grid((24, 20, 16), 0.05)
 FLAT = Grid((24, 20, 1), 0.05)
@@ -394,9 +394,9 @@ def test_particles_without_a_place_are_told(value):
     u.x[:] = value
     with pytest.raises(ValueError, match="10 of 10 particles"):
         move(GRID, position, u, no_solids(GRID), 0.1)
-    along = np.array([2, 5]), np.zeros((2, 3))
+    everywhere = Passing(np.zeros(GRID.shape, np.int16), np.zeros((1, 3, 3)), np.zeros((1, 3)))
     with pytest.raises(ValueError, match="10 of 10 particles"):
-        move(GRID, position, u, no_solids(GRID), 0.1, carried=along)
+        move(GRID, position, u, no_solids(GRID), 0.1, passing=everywhere)
 
 
 def test_a_field_that_is_not_finite_is_not_hidden():

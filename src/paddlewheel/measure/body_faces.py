@@ -10,6 +10,7 @@ from paddlewheel.measure.lattice import at_half_nodes, box_around, faces_of, hul
 from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid
 
 NOWHERE = BodyFaces((0, 0, 0), *(Faces(*(np.zeros((0, 0, 0), t),) * 3) for t in "f?"))  # of a body that is not there
+_FAR = 2.0  # cells from a face's middle; a surface beyond does not cut its box, also where φ is a bound or filled in
 _ALIKE = 0.25  # cells by which nodes on one side of a gap may differ in depth
 
 
@@ -65,7 +66,7 @@ def _filled(grid, phi, shape, weights) -> tuple:
     unite(phi, grid, shape, box, within)
     if within is None:
         return box, None, None
-    filled = refined_fractions(fine, weights)
+    filled = refined_fractions(fine, weights, _FAR * grid.h)
     for w in filled:
         np.subtract(1, w, out=w)
     return box, filled, within
@@ -176,8 +177,8 @@ def _open_gaps(out, phi, open, axis, first, last, h):
     for i in range(first[0], last[0]):
         for j in range(first[1], last[1]):
             for k in range(first[2], last[2]):
-                if open[i, j, k] > 0.0:
-                    most = phi[i, j, k]
+                most = phi[i, j, k]
+                if most <= 0.0 and open[i, j, k] > 0.0:  # elsewhere there is no gap that φ does not know
                     for m in range(1, 4):
                         p, q = m // 2, m % 2
                         most = max(most, phi[i + p * b0 + q * c0, j + p * b1 + q * c1, k + p * b2 + q * c2])

@@ -36,9 +36,20 @@ def union(grid, axes, shapes, sample=sample) -> np.ndarray:
     phi = np.full([len(axis) for axis in axes], farthest) if not shapes else sample(shapes[0], axes)
     for shape in shapes[1:]:
         np.minimum(phi, sample(shape, axes), out=phi)
-    np.minimum(phi, farthest, out=phi)
-    phi[np.abs(phi) < ON_SURFACE * grid.h] = 0  # else rounding decides how open a face is that lies in a wall
-    return np.ascontiguousarray(np.broadcast_to(phi, counts), np.float32)
+    out = np.empty(phi.shape, np.float32)
+    with threads_worth(out.size):
+        _settle(out, phi, farthest, ON_SURFACE * grid.h)
+    return np.ascontiguousarray(np.broadcast_to(out, counts))
+
+
+@kernel
+def _settle(out, phi, most, least):
+    """φ up to `most`; less than `least` is 0, else rounding decides how open a face is that lies in a wall."""
+    for i in prange(out.shape[0]):
+        for j in range(out.shape[1]):
+            for k in range(out.shape[2]):
+                value = min(phi[i, j, k], most)
+                out[i, j, k] = 0.0 if abs(value) < least else value
 
 
 def at_nodes(grid, shape, box) -> np.ndarray | None:

@@ -9,7 +9,7 @@ from paddlewheel.grid.fractions import open_fractions
 from paddlewheel.items import RigidBody, Solid, labelled
 from paddlewheel.measure.body_faces import NOWHERE, alone, with_bodies
 from paddlewheel.measure.lattice import along, at_nodes, box_around, face_axes, faces_of, node_distance, to_faces, unite
-from paddlewheel.measure.passing import Passing, carried_along
+from paddlewheel.measure.passing import Going, cells_taken
 from paddlewheel.measure.push_out import Pushed, distance_to, push_out
 from paddlewheel.scene import checked_sides
 from paddlewheel.solids.mass import Mass, mass_of
@@ -17,7 +17,7 @@ from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.rigid import placed
 from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.solids.table import tabulated
-from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid, check_memory
+from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid, Passing, check_memory
 
 PASSED = 0.25  # cells that a solid moves in a step for particles beside it to go in its frame
 BESIDE = 2.0  # cells from it, and what it moves besides
@@ -167,21 +167,18 @@ class Solids:
         """
         return push_out(self.grid, position, boundary, self._shapes(time, bodies), self.open_sides, among)
 
-    def carried(
-        self, position: np.ndarray, start: float, end: float, before: Sequence[Body], after: Sequence[Body]
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Particles beside solids that move by PASSED cells or more: indices, and how far those take them along [m].
+    def passing(self, start: float, end: float, before: Sequence[Body], after: Sequence[Body]) -> Passing | None:
+        """The solids that move by PASSED cells or more from start to end [s], and the cells beside them at the start.
 
-        position (n, 3) is at the start [s]; before and after are the rigid bodies at start and end. None if there are
-        no such solids. A particle goes with the nearest.
+        before and after are the rigid bodies at start and end. None if there are no such solids.
         """
-        grid, passing = self.grid, []
+        grid, going = self.grid, []
         for shape, to in zip(self._going(start, before), self._going(end, after), strict=True):
             corners = _corners(np.clip(shape.bounds(), -grid.h, np.add(grid.size, grid.h)))
             farthest = np.linalg.norm(_taken(shape, to, corners) - corners, axis=1).max()
             if farthest >= PASSED * grid.h:
-                passing.append(Passing(shape, to.pose, farthest + BESIDE * grid.h))
-        return carried_along(grid, position, passing) if passing else None
+                going.append(Going(shape, to.pose, farthest + BESIDE * grid.h))
+        return cells_taken(grid, going) if going else None
 
     def _going(self, time, bodies) -> list[Moved]:
         """The solids that can move, where they are at a time."""

@@ -13,7 +13,7 @@ from paddlewheel.grid.centroid import Centroids, recentered
 from paddlewheel.grid.sample import node_value
 from paddlewheel.grid.stencil import as_faces, required
 from paddlewheel.kernel import kernel, prange
-from paddlewheel.types import AXES, SIDES, Boundary, Faces, Grid
+from paddlewheel.types import AXES, SIDES, Boundary, Faces, Grid, Passing
 
 __all__ = ["move", "semi_lagrangian"]
 
@@ -22,7 +22,6 @@ HAIR = 1e-3  # cells a particle that met a solid keeps from it
 DEEPEST = 3.0  # cells; a particle deeper in a solid than this is not pushed out
 _STRIDE = 0.25  # cells a particle goes at a time beside a solid, so that it meets a wall one cell thick
 _STRIDES = 2000  # at most
-_FIRST_SPEED = 1.0  # cells in the step, until it is known
 _ROUND = 0.5 * np.sqrt(3.0) + 1e-4  # cells from a point to its nearest node, at most, and some rounding
 _REACH = 0.05  # cells to both sides over which a slope of φ is taken
 _FARTHEST = 1e12  # cells²; no particle goes so far in a step
@@ -35,10 +34,13 @@ _STEPS = (0.0, 0.5, 0.75)
 _WEIGHTS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (2 / 9, 3 / 9, 4 / 9))
 
 # Rows of the numbers of many points: three coordinates or components each; of the parts twice three, see _find.
-_START, _PLACE, _FLOW, _PART, _GONE, _FAR, _SCALE, _AWAY, _ROWS, _INDICES = 0, 3, 6, 9, 15, 18, 19, 20, 21, 6
+_START, _PLACE, _FLOW, _PART, _GONE, _FAR, _SCALE, _AWAY, _ALONG, _AHEAD, _ROWS, _INDICES = (
+    0, 3, 6, 9, 15, 18, 19, 20, 21, 24, 25, 6,
+)  # fmt: skip
 
-# And of those beside solids: their place, φ there, what is left of the step, the part of it in this stride, and speed.
-_DISTANCE, _LEFT, _SHARE, _SPEED, _PATH = 3, 4, 5, 6, 7
+# And of those beside solids: their place, φ there, what is left of the step, the part of it in this stride, speed, and
+# how far a solid takes them along in the step.
+_DISTANCE, _LEFT, _SHARE, _SPEED, _TAKEN, _STAGED, _PATH = 3, 4, 5, 6, 7, 10, 11
 _ZERO, _HALF = np.float32(0), np.float32(0.5)
 
 
@@ -52,7 +54,7 @@ def move(
     open_sides=frozenset(),
     stages: int = 2,
     centroids: Centroids | None = None,
-    carried: tuple[np.ndarray, np.ndarray] | None = None,
+    passing: Passing | None = None,
     near: np.ndarray | None = None,
 ) -> int:
     """Carry particles at `position` [m], (n, 3) float32, with the flow for dt [s], in place.
@@ -65,9 +67,8 @@ def move(
     of the open parts of faces (R05). In 2-D z is the middle of the slab.
 
     The boundary is that at the end of the step. A solid that moves by cells in it
-    may by then have passed a particle altogether. So those beside one, `carried` =
-    their indices and how far (m, 3) [m] it would take them along, go in its frame:
-    there it stands still, and so about does the flow around it.
+    may by then have passed a particle altogether. So those in cells beside one that is
+    `passing` go in its frame: there it stands still, and so about does the flow around it, so that one stage is enough.
 
     near, (n,) bool if given, is set to False for those that have come no nearer to a solid than half a cell's diagonal.
     """
@@ -83,15 +84,8 @@ def move(
     spread = next(n for n in range(int(0.618 * len(counts)), len(counts) + 2) if math.gcd(n, len(counts)) == 1)
     phi = required(boundary.phi, np.float32)
     near = np.empty(len(position), np.bool_) if near is None else near
-    flat, still = _flat(velocity), np.zeros(0 if carried is None else len(position), np.bool_)
-    if carried is not None:
-        index, way = carried[0], np.ascontiguousarray(carried[1], np.float32)
-        still[index] = True
-    _move(position, near, still, counts, flat, phi, grid.h, dt / grid.h, stages, low, high, spread)
-    if carried is not None and len(index):
-        lost = np.zeros((-(-len(index) // _BLOCK), 2), np.int64)
-        _move_along(position, near, index, way, lost, flat, phi, grid.h, dt / grid.h, low, high)
-        counts = np.concatenate([counts, lost])
+    along = _in_cells(grid, passing)
+    _move(position, near, counts, _flat(velocity), phi, grid.h, dt / grid.h, stages, low, high, along, spread)
     inside, astray = counts.sum(axis=0).tolist()
     if astray:
         raise ValueError(f"{astray} of {len(position)} particles have no finite position or velocity")
@@ -128,6 +122,15 @@ def _flat(velocity) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return tuple(u.reshape(-1) for u in velocity)
 
 
+def _in_cells(grid, passing) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which solid takes the particles of each cell along, flattened, and how far: turn x + shift [cells]."""
+    if passing is None:
+        return np.empty(0, np.int16), np.empty((0, 3, 3)), np.empty((0, 3))
+    if passing.which.shape != grid.shape:
+        raise ValueError(f"passing solids are known in {passing.which.shape} cells, expected {grid.shape}")
+    return passing.which.reshape(-1), passing.turn, passing.shift / grid.h
+
+
 def _limits(grid, open_sides) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Lowest and highest coordinates [cells] that the sides leave to particles."""
     unknown = set(open_sides) - set(SIDES)
@@ -141,200 +144,139 @@ def _limits(grid, open_sides) -> tuple[tuple[float, float, float], tuple[float, 
 
 
 @kernel
-def _move(position, near, still, counts, flat, phi, h, scale, stages, low, high, spread):
-    """The particles of each block move but for those, if any, that are to stand still: others move them.
+def _move(position, near, counts, flat, phi, h, scale, stages, low, high, passing, spread):
+    """First all particles of a block go the whole way. Those that may have met a solid on it wait until there are many,
+    or no others in their chunk, and start again.
 
     counts has a row for each chunk of particles; `spread` has no divisor in common with their number.
     """
     for turn in prange(len(counts)):
         chunk = np.int64(turn) * spread % len(counts)  # particles beside solids cost more: each thread has its share
-        rows, index = np.empty((_ROWS, _BLOCK), np.float32), np.empty((_INDICES, _BLOCK), np.int32)
-        path, who, clear = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.bool_)
-        some, chosen, close = np.empty((_BLOCK, 3), np.float32), np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.bool_)
-        work = rows, index, path, who, clear
-        end = min((chunk + 1) * _CHUNK, len(position))
+        rows, index = np.empty((_ROWS, 2 * _BLOCK), np.float32), np.empty((_INDICES, 2 * _BLOCK), np.int32)
+        path, who, clear = np.empty((_PATH, 2 * _BLOCK)), np.empty(2 * _BLOCK, np.int64), np.empty(_BLOCK, np.bool_)
+        end, waiting = min((chunk + 1) * _CHUNK, len(position)), 0
         for start in range(chunk * _CHUNK, end, _BLOCK):
             stop = min(start + _BLOCK, end)
-            if len(still) == 0:
-                inside, astray = _move_block(
-                    position[start:stop], near[start:stop], work, flat, phi, h, scale, stages, low, high
-                )
-            else:
-                n = _pick(some, chosen, position, still, start, stop)
-                inside, astray = _move_block(some[:n], close[:n], work, flat, phi, h, scale, stages, low, high)
-                for m in range(n):
-                    near[chosen[m]] = close[m]
-                _put_back(position, some, chosen, n)
-            counts[chunk, 0] += inside
+            _set_out(position[start:stop], rows, index, flat, phi, h, scale, stages, passing)
+            waiting, astray = _fly(
+                position[start:stop], near[start:stop], clear, rows, index, path, who, start, waiting, phi, h, low, high
+            )
             counts[chunk, 1] += astray
+            if waiting > _BLOCK or stop == end:
+                counts[chunk, 0] += _march(
+                    position, waiting, rows, index, path, who, flat, phi, h, scale, stages, low, high
+                )
+                waiting = 0
 
 
 @kernel(parallel=False)
-def _pick(some, chosen, position, still, start, stop):
-    """The particles from start to stop that are not to stand still, and where they are; how many they are."""
-    n = 0
-    for p in range(start, stop):
-        if not still[p]:
-            chosen[n] = p
-            for a in range(3):
-                some[n, a] = position[p, a]
-            n += 1
-    return n
+def _set_out(block, rows, index, flat, phi, h, scale, stages, passing):
+    """Where the particles of a block start, and the way they go from there.
 
-
-@kernel(parallel=False)
-def _put_back(position, some, chosen, n):
-    for m in range(n):
-        for a in range(3):
-            position[chosen[m], a] = some[m, a]
-
-
-@kernel(parallel=False)
-def _move_block(block, near, work, flat, phi, h, scale, stages, low, high):
-    """First all particles of a block go the whole way. Those that may have met a solid on it start again, with strides
-    that cannot pass through a wall, until none is left. How many end inside, and how many are not finite.
+    Those that a solid takes along start where it takes them, and go the rest of the way there.
     """
-    rows, index, path, who, clear = work
-    per_h, inside, astray = 1.0 / h, 0, 0
-    for p in range(len(block)):
+    per_h, n, cells = 1.0 / h, len(block), (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1)
+    for p in range(n):
         rows[_SCALE, p] = scale
         for a in range(3):
             rows[_START + a, p] = block[p, a] * per_h
-    n, strides = len(block), -1
+    taken = _take_along(rows, index, n, cells, *passing)
+    _go(rows, index, n, flat, cells, stages)
+    for a in range(3 if taken else 0):
+        for p in range(n):
+            rows[_START + a, p] += rows[_ALONG + a, p]
+            rows[_GONE + a, p] -= rows[_ALONG + a, p]
+
+
+@kernel(parallel=False)
+def _march(position, n, rows, index, path, who, flat, phi, h, scale, stages, low, high):
+    """Move the n particles on the list `who` with strides that cannot pass through a wall; how many end inside."""
+    cells, inside, strides = (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), 0, 0
     while n > 0:
         strides += 1
-        _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), stages)
-        if strides == 0:
-            n, lost = _fly(block, near, clear, rows, index, path, who, phi, h, low, high)
-            astray += lost
-        else:
-            n, lost = _march(block, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
-            inside += lost
         for m in range(n):
             reach = max(_STRIDE, path[_DISTANCE, m])
             path[_SHARE, m] = min(path[_LEFT, m], reach / max(path[_SPEED, m], 1e-9))
-            rows[_SCALE, m] = scale * path[_SHARE, m]
+            rows[_SCALE, m], rows[_AHEAD, m] = scale * path[_SHARE, m], path[_STAGED, m]
             for a in range(3):
-                rows[_START + a, m] = path[a, m]
-    return inside, astray
-
-
-@kernel
-def _move_along(position, near, chosen, way, counts, flat, phi, h, scale, low, high):
-    """The chosen particles, beside solids that go a `way` in the step, with the flow as it is seen from them.
-
-    Those that are far from all solids in the end go the whole way at once, the others in strides.
-    """
-    cells = phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1
-    for chunk in prange(len(counts)):
-        rows, index = np.empty((_ROWS, _BLOCK), np.float32), np.empty((_INDICES, _BLOCK), np.int32)
-        path, who, block = np.empty((_PATH, _BLOCK)), np.empty(_BLOCK, np.int64), np.empty((_BLOCK, 3), np.float32)
-        clear, close = np.empty(_BLOCK, np.bool_), np.empty(_BLOCK, np.bool_)
-        start = np.int64(chunk) * _BLOCK
-        mine, along = chosen[start : start + _BLOCK], way[start : start + _BLOCK]
-        for m in range(len(mine)):
-            for a in range(3):
-                block[m, a] = position[mine[m], a]
-        n, astray = _fly_along(
-            block[: len(mine)], along, close, clear, rows, index, path, who, flat, phi, h, scale, low, high
-        )
-        counts[chunk, 1] += astray
-        for m in range(len(mine)):
-            near[mine[m]] = close[m]
-        _set_out(block, along, path, who, n, phi, h)
-        strides = 0
-        while n > 0:
-            strides += 1
-            for m in range(n):
-                reach = max(_STRIDE, path[_DISTANCE, m])
-                path[_SHARE, m] = min(path[_LEFT, m], reach / max(path[_SPEED, m], 1e-9))
-                rows[_SCALE, m] = scale * path[_SHARE, m]
-                for a in range(3):
-                    rows[_START + a, m] = path[a, m] - along[who[m], a] / h
-            _go(rows, index, n, flat, cells, 1)
-            for m in range(n):
-                counts[chunk, 1] += not rows[_FAR, m] < _FARTHEST
-                for a in range(3):
-                    rows[_GONE + a, m] -= path[_SHARE, m] * along[who[m], a] / h
-            n, lost = _march(block, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
-            counts[chunk, 0] += lost
-        _put_back(position, block, mine, len(mine))
-
-
-@kernel(parallel=False)
-def _fly_along(position, way, near, clear, rows, index, path, who, flat, phi, h, scale, low, high):
-    """Move the particles that one stride takes all the way, with no solid near it, from where their own takes them.
-
-    How many are left, on the list `who`, and how many are not finite. `near` are those that may have come near a solid.
-    """
-    n, left, per_h = len(position), 0, 1.0 / h
-    for m in range(n):
-        rows[_SCALE, m] = scale
-        for a in range(3):
-            path[a, m] = (np.float64(position[m, a]) + way[m, a]) / h
-            rows[_START + a, m] = path[a, m] - way[m, a] / h
-    _go(rows, index, n, flat, (phi.shape[0] - 1, phi.shape[1] - 1, phi.shape[2] - 1), 1)
-    for a in range(3):
+                rows[_START + a, m] = path[a, m] - path[_TAKEN + a, m]
+        _go(rows, index, n, flat, cells, stages)
         for m in range(n):
-            rows[_GONE + a, m] -= way[m, a] / h
-            rows[_START + a, m] = path[a, m]
-    astray = _look_ahead(near, clear, rows, index, phi, per_h, n)
-    for m in range(n):
-        if clear[m] and per_h * rows[_AWAY, m] - _ROUND >= _FIRST_SPEED:
-            dx, dy, dz = np.float64(rows[_GONE, m]), np.float64(rows[_GONE + 1, m]), np.float64(rows[_GONE + 2, m])
-            x, y, z = _kept(path[0, m] + dx, path[1, m] + dy, path[2, m] + dz, low, high)
-            _put(position[m], h, x - per_h * position[m, 0], y - per_h * position[m, 1], z - per_h * position[m, 2])
-        elif rows[_FAR, m] < _FARTHEST:
-            near[m] = True
-            who[left] = m
-            left += 1
-    return left, astray
-
-
-@kernel(parallel=False)
-def _set_out(position, way, path, who, n, phi, h):
-    """Put the particles on the list `who` where the solid takes them; if that is in another, where they are."""
-    for m in range(n):
-        p = who[m]
-        for a in range(3):
-            path[a, m] = (np.float64(position[p, a]) + way[p, a]) / h
-        path[_DISTANCE, m] = node_value(phi, path[0, m], path[1, m], path[2, m]) / h
-        if path[_DISTANCE, m] < 0.0:
             for a in range(3):
-                way[p, a] = 0.0
-                path[a, m] = position[p, a] / h
-            path[_DISTANCE, m] = node_value(phi, path[0, m], path[1, m], path[2, m]) / h
-        path[_LEFT, m], path[_SPEED, m] = 1.0, _FIRST_SPEED
+                rows[_GONE + a, m] -= path[_SHARE, m] * path[_TAKEN + a, m]
+        n, lost = _stride_all(position, n, rows, path, who, phi, h, low, high, strides == _STRIDES)
+        inside += lost
+    return inside
 
 
 @kernel(parallel=False)
-def _fly(position, near, clear, rows, index, path, who, phi, h, low, high):
-    """Move the particles that meet no solid on their way _GONE.
+def _take_along(rows, index, n, cells, which, turn, shift):
+    """How far each of n points is taken _ALONG by the solid that passes its cell, and whether any is; those look not
+    _AHEAD, to later stages."""
+    for p in range(n):
+        rows[_AHEAD, p] = 1.0
+        for a in range(3):
+            rows[_ALONG + a, p] = 0.0
+    if len(which) == 0:
+        return False
+    cell, taken = index[0], False
+    for p in range(n):
+        cell[p] = 0
+    for a in range(3):
+        start, last, many = rows[_START + a], np.float32(cells[a] - 1), np.int32(cells[a])
+        for p in range(n):
+            x = start[p]
+            cell[p] = cell[p] * many + np.int32(min(x if x > _ZERO else _ZERO, last))  # _ZERO for NaN
+    for p in range(n):
+        solid = which[np.uint64(cell[p])]
+        if solid >= 0:
+            taken, rows[_AHEAD, p] = True, 0.0
+            x, y, z = rows[_START, p], rows[_START + 1, p], rows[_START + 2, p]
+            for a in range(3):
+                way = turn[solid, a, 0] * x + turn[solid, a, 1] * y + turn[solid, a, 2] * z + shift[solid, a]
+                rows[_ALONG + a, p] = way
+    return taken
 
-    How many may meet one, left where they are and put on the list `who` with their `path`, and how many are not finite.
-    `near` are those that may have come near one.
+
+@kernel(parallel=False)
+def _fly(position, near, clear, rows, index, path, who, first, met, phi, h, low, high):
+    """Move the particles that meet no solid on their way: that which a solid takes them _ALONG, and the rest, _GONE.
+
+    Those that may meet one are left where they are, and join the `met` that are on the list `who` with their `path`; by
+    their numbers, from the `first` on. How many are on it then, and how many particles are not finite. `near` are those
+    that may have come near a solid.
     """
-    per_h, met = 1.0 / h, 0
+    per_h = 1.0 / h
     astray = _look_ahead(near, clear, rows, index, phi, per_h, len(position))
     size = np.float32(h)
     for a in range(3):
-        least, most, gone = np.float32(h * low[a]), np.float32(h * high[a]), rows[_GONE + a]
+        least, most = np.float32(h * low[a]), np.float32(h * high[a])
+        along, gone = rows[_ALONG + a], rows[_GONE + a]
         for p in range(len(position)):
-            way = size * gone[p] if clear[p] else _ZERO
+            way = size * (gone[p] + along[p]) if clear[p] else _ZERO
             position[p, a] = min(max(position[p, a] + way, least), most)
     for p in range(len(position)):
         if clear[p] or not rows[_FAR, p] < _FARTHEST:
             continue
         x, y, z = per_h * position[p, 0], per_h * position[p, 1], per_h * position[p, 2]
-        dx, dy, dz = rows[_GONE, p], rows[_GONE + 1, p], rows[_GONE + 2, p]
-        x1, y1, z1 = _kept(x + dx, y + dy, z + dz, low, high)
-        if _is_clear(phi, per_h, x, y, z, x1, y1, z1):
+        ax, ay, az = np.float64(rows[_ALONG, p]), np.float64(rows[_ALONG + 1, p]), np.float64(rows[_ALONG + 2, p])
+        dx, dy, dz = np.float64(rows[_GONE, p]), np.float64(rows[_GONE + 1, p]), np.float64(rows[_GONE + 2, p])
+        distance = per_h * node_value(phi, x + ax, y + ay, z + az)
+        if distance < 0.0 and rows[_AHEAD, p] == 0.0:  # the solid takes it into another: it goes from where it is
+            dx, dy, dz = dx + ax, dy + ay, dz + az
+            ax = ay = az = 0.0
+            distance = per_h * node_value(phi, x, y, z)
+        x1, y1, z1 = _kept(x + ax + dx, y + ay + dy, z + az + dz, low, high)
+        # around what takes a particle along it follows the flow: in strides, unless one is enough
+        short = rows[_AHEAD, p] > 0.0 or dx * dx + dy * dy + dz * dz < distance * distance
+        if short and _is_clear(distance, phi, per_h, x + ax, y + ay, z + az, x1, y1, z1):
             _put(position[p], h, x1 - x, y1 - y, z1 - z)
         else:
-            path[0, met], path[1, met], path[2, met] = x, y, z
-            path[_DISTANCE, met], path[_LEFT, met] = per_h * node_value(phi, x, y, z), 1.0
+            path[0, met], path[1, met], path[2, met] = x + ax, y + ay, z + az
+            path[_TAKEN, met], path[_TAKEN + 1, met], path[_TAKEN + 2, met] = ax, ay, az
+            path[_DISTANCE, met], path[_LEFT, met], path[_STAGED, met] = distance, 1.0, rows[_AHEAD, p]
             path[_SPEED, met] = np.sqrt(dx * dx + dy * dy + dz * dz)
-            who[met] = p
+            who[met] = first + p
             met += 1
     return met, astray
 
@@ -378,14 +320,14 @@ def _put(position, h, dx, dy, dz):
 
 
 @kernel(parallel=False)
-def _march(position, n, rows, path, who, phi, h, low, high, last):
+def _stride_all(position, n, rows, path, who, phi, h, low, high, last):
     """One stride of the particles on the list `who`; how many stay on it, and how many of the others end inside."""
     per_h, left, inside = 1.0 / h, 0, 0
     for m in range(n):
         p = who[m]
         if _stride(path, rows, m, phi, per_h, low, high) and not last:
             who[left] = p
-            for row in range(_PATH):
+            for row in range(_PATH if left < m else 0):
                 path[row, left] = path[row, m]
             left += 1
         else:
@@ -431,8 +373,9 @@ def _stride(path, rows, m, phi, per_h, low, high):
 def _go(rows, index, n, flat, cells, stages):
     """The way that n points _START go in a step, _GONE [cells], and the squares of their stages' velocities, _FAR.
 
-    velocity × _SCALE is in cells per step. Operation by operation for many points is more than twice as fast as point
-    by point. Rows are passed whole: a part of them would not be contiguous any more.
+    Stages after the first look as far _AHEAD as that says. velocity × _SCALE is in cells per step. Operation by
+    operation for many points is more than twice as fast as point by point. Rows are passed whole: a part of them would
+    not be contiguous any more.
     """
     for row in range(_FLOW, _FAR + 1):
         for p in range(n):
@@ -441,7 +384,7 @@ def _go(rows, index, n, flat, cells, stages):
         step, weight = np.float32(_STEPS[stage]), np.float32(_WEIGHTS[stages - 1][stage])
         for a in range(3):
             for p in range(n):
-                rows[_PLACE + a, p] = rows[_START + a, p] + step * rows[_FLOW + a, p]
+                rows[_PLACE + a, p] = rows[_START + a, p] + step * rows[_AHEAD, p] * rows[_FLOW + a, p]
         _find(rows, index, n, cells)
         for a in range(3):
             _fetch(rows[_FLOW + a], rows, index, n, flat[a], cells, a)
@@ -493,13 +436,14 @@ def _fetch(out, rows, index, n, u, cells, a):
 
 
 @kernel(parallel=False)
-def _is_clear(phi, per_h, x, y, z, x1, y1, z1):
-    """Whether no solid is on the way between two points: the free balls around them overlap."""
-    if _outside(phi, x1, y1, z1):
+def _is_clear(distance, phi, per_h, x, y, z, x1, y1, z1):
+    """Whether no solid is on the way between two points, the first at a known distance: the free balls around them
+    overlap."""
+    if distance <= HAIR or _outside(phi, x1, y1, z1):
         return False
-    one, two = per_h * node_value(phi, x, y, z), per_h * node_value(phi, x1, y1, z1)
+    other = per_h * node_value(phi, x1, y1, z1)
     length2 = (x1 - x) ** 2 + (y1 - y) ** 2 + (z1 - z) ** 2
-    return one > HAIR and two > HAIR and (one + two) ** 2 > length2
+    return other > HAIR and (distance + other) ** 2 > length2
 
 
 @kernel(parallel=False)
@@ -582,7 +526,7 @@ def _trace_plane_back(out, where, rows, index, flat, a, i, scale, stages, cells)
 def _fetch_back(out, rows, index, n, flat, a, scale, stages, cells):
     """Give n faces at _START, in a plane `out`, component a from where the flow through them comes."""
     for p in range(n):
-        rows[_SCALE, p] = scale
+        rows[_SCALE, p], rows[_AHEAD, p] = scale, 1.0
     _go(rows, index, n, flat, cells, stages)
     for b in range(3):
         for p in range(n):

@@ -1,11 +1,12 @@
 """Signed distances of many things at once, each in its own frame.
 
-Things of the same shape share one call, and a costly shape has a table that
+Shapes that have a formula share one call, things of the same other shape too, and a costly shape has a table that
 stands for it while contacts are still being looked for.
 """
 
 import numpy as np
 
+from paddlewheel.solids import formula
 from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.pose import Pose
 from paddlewheel.solids.shapes import Box, Capsule, Cylinder, HalfSpace, Moved, Shape, Sphere, Torus
@@ -30,6 +31,8 @@ class Distances:
         self._kind = np.array([numbers.setdefault(shape, len(numbers)) for shape in shapes])
         self._given, self._shapes = list(numbers), [untabulated(shape) for shape in numbers]
         self._planar, self._tables = planar, tables
+        self._formulas = formula.together([shape.formula for shape in self._shapes])
+        self._others = [number for number, shape in enumerate(self._shapes) if shape.formula is None]
         self.costly = np.array([shape.costly for shape in self._shapes])[self._kind]
         self._is_bound = np.array([planar or not _is_exact(shape) for shape in self._shapes])[self._kind]
         axes = np.eye(3)[: 2 if planar else 3]
@@ -41,14 +44,12 @@ class Distances:
         A `rough` one is interpolated, where the exact one is costly.
         """
         kind = self._kind[thing]
-        numbers = np.bincount(kind).nonzero()[0]
-        shapes = [self._table(number) if rough else self._shapes[number] for number in numbers]
-        if len(shapes) == 1:
-            return shapes[0].distance(points)
-        out = np.empty(len(points))
-        for number, shape in zip(numbers, shapes, strict=True):
-            piece = kind == number
-            out[piece] = shape.distance(points[piece])
+        out = formula.at_points_of(self._formulas, kind, points)
+        for number in self._others:
+            piece = np.flatnonzero(kind == number)
+            if len(piece):
+                shape = self._table(number) if rough else self._shapes[number]
+                out[piece] = shape.distance(points[piece])
         return out
 
     def slopes(self, thing, points, spacing, rough: bool = False) -> tuple[np.ndarray, np.ndarray]:

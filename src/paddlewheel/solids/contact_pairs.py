@@ -87,17 +87,30 @@ def _advanced(things, surfaces, pair, reach, fast, speed, dt) -> tuple[np.ndarra
     spin = np.linalg.norm(things.velocity[:, 3:], axis=1)[thing]
     speed = speed + spin * np.linalg.norm(things.origin[body] - things.origin[thing], axis=1)
     going = np.flatnonzero(fast)
+    # What is farther than a pair can go never counts: of a large body most.
+    farthest = dt * speed + surfaces.spacing[body]
+    some = _seen_from(things, body[going], thing[going], after[going], after[going], reach[going])
+    cuts, sample, y = gathered(things, surfaces, some, farthest[going])
+    of = np.repeat(going, np.diff(cuts))
+    phi = things.distances.at(thing[of], y, rough=True)
+    near = phi <= farthest[of]
+    sample, of, phi = sample[near], of[near], phi[near]
     for _ in range(_ADVANCES):
+        least = np.full(len(fast), np.inf)
+        np.minimum.at(least, of, phi)
+        spacing = surfaces.spacing[body[going]]
+        far = least[going] > spacing
+        after[going] += np.where(far, (least[going] - 0.5 * spacing) / speed[going], 0)
+        going = going[far & (after[going] < dt)]
         if not len(going):
             break
+        row = np.full(len(fast), -1)
+        row[going] = np.arange(len(going))
+        near = row[of] >= 0
+        sample, of = sample[near], of[near]
         some = _seen_from(things, body[going], thing[going], after[going], after[going], reach[going])
-        cuts, _, y = gathered(things, surfaces, some, np.full(len(going), np.inf))
-        phi = things.distances.at(np.repeat(some.thing, np.diff(cuts)), y, rough=True)
-        least = np.minimum.reduceat(phi, cuts[:-1])
-        spacing = surfaces.spacing[some.body]
-        far = least > spacing
-        after[going] += np.where(far, (least - 0.5 * spacing) / speed[going], 0)
-        going = going[far & (after[going] < dt)]
+        y = some.seen(surfaces.points[sample], row[of]) + some.shift[row[of]]
+        phi = things.distances.at(thing[of], y, rough=True)
     meets = after < dt
     for both in _two_ways(body, thing, things.bodies):
         after[both] = after[both].min()

@@ -14,7 +14,7 @@ from paddlewheel.kernel import kernel, prange, threads_worth
 
 __all__ = [
     "BOX", "CAPSULE", "COMPLEMENT", "CYLINDER", "HALF_SPACE", "INTERSECTION", "SPHERE", "TORUS", "UNION",
-    "Formula", "at_points", "joined", "moved", "on_lattice", "primitive",
+    "Formula", "Formulas", "at_points", "at_points_of", "joined", "moved", "on_lattice", "primitive", "together",
 ]  # fmt: skip
 
 BOX, SPHERE, CYLINDER, CAPSULE, TORUS, HALF_SPACE, UNION, INTERSECTION, COMPLEMENT = range(9)
@@ -36,6 +36,25 @@ class Formula(NamedTuple):
 
     steps: np.ndarray
     numbers: np.ndarray
+
+
+class Formulas(NamedTuple):
+    """Those of many shapes, one after another: that of shape k has the steps from start[k] to start[k + 1] − 1.
+
+    A shape without any has none there.
+    """
+
+    start: np.ndarray
+    steps: np.ndarray
+    numbers: np.ndarray
+
+
+def together(formulas: list[Formula | None]) -> Formulas:
+    """The formulas of many shapes in one."""
+    known = [formula for formula in formulas if formula is not None]
+    start = np.append(0, np.cumsum([0 if formula is None else len(formula.steps) for formula in formulas]))
+    steps = np.concatenate([np.zeros(0, np.int64), *(formula.steps for formula in known)])
+    return Formulas(start, steps, np.concatenate([np.zeros((0, _NUMBERS)), *(formula.numbers for formula in known)]))
 
 
 def primitive(kind: int, point, vector=(0.0, 0.0, 0.0), first: float = 0.0, second: float = 0.0) -> Formula:
@@ -72,6 +91,15 @@ def at_points(formula: Formula, points: np.ndarray) -> np.ndarray:
     return out
 
 
+def at_points_of(formulas: Formulas, which: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The same at points (n, 3), each of the shape `which` (n,) of many; not a number where that has no formula."""
+    out, points = np.empty(len(points)), np.ascontiguousarray(points)
+    order = np.argsort(which.astype(np.int16), kind="stable")  # then one shape's are beside each other
+    with threads_worth(len(points)):
+        _evaluate_many(out, points, which, order, *formulas)
+    return out
+
+
 def on_lattice(formula: Formula, axes) -> np.ndarray:
     """The same at all points (x[i], y[j], z[k]) of axes (x, y, z), float64 each."""
     out = np.empty([len(axis) for axis in axes])
@@ -99,6 +127,30 @@ def _evaluate_shared(out, points, steps, numbers):
     for block in prange(-(-len(out) // _BLOCK)):
         start = np.int64(block) * _BLOCK
         _evaluate(out[start : start + _BLOCK], points[start : start + _BLOCK], steps, numbers)
+
+
+@kernel
+def _evaluate_many(out, points, which, order, start, steps, numbers):
+    longest = 0
+    for k in range(len(start) - 1):
+        longest = max(longest, start[k + 1] - start[k])
+    for block in prange(-(-len(out) // _BLOCK)):
+        place, stack, values = np.empty((3, _LANES)), np.empty((longest + 3, _LANES)), np.empty(_LANES)
+        first, last = np.int64(block) * _BLOCK, min((np.int64(block) + 1) * _BLOCK, len(out))
+        while first < last:
+            k, n = which[order[first]], 0
+            while n < _LANES and first + n < last and which[order[first + n]] == k:
+                for a in range(3):
+                    place[a, n] = points[order[first + n], a]
+                n += 1
+            own = slice(start[k], start[k + 1])
+            if start[k] < start[k + 1]:
+                _values(values[:n], stack, place, steps[own], numbers[own])
+            else:
+                values[:] = np.nan
+            for m in range(n):
+                out[order[first + m]] = values[m]
+            first += n
 
 
 @kernel(parallel=False)
