@@ -23,8 +23,9 @@ from itertools import pairwise
 import numpy as np
 
 from paddlewheel.kernel import kernel
+from paddlewheel.solve.dense import inverse, symmetric_product
 from paddlewheel.solve.packed import I, J, Layout, place, span
-from paddlewheel.solve.response import Response, add_pushes, replied
+from paddlewheel.solve.response import Response, add_pushes
 from paddlewheel.solve.system import Rows
 
 Apply = Callable[[np.ndarray, np.ndarray], float]  # (q, x): q = A x, and x · A x
@@ -114,7 +115,7 @@ class LowRank:
         if found is None or found.max() > STRONG:
             kept, response = None, None if seen is None else seen()
             found = self._seen_through(live, self._columns(precondition, live)) if seen is None else response.matrix
-        self.reply = np.linalg.inv(np.eye(self._rows.count) + found)
+        self.reply = inverse(np.eye(self._rows.count) + found)
         rows, reply, rest = self._rows, self.reply, self._layout.zeros(np.float32)
         y = np.empty((len(rows.start) - 1, rows.value.shape[1]))
 
@@ -200,7 +201,7 @@ def _subtract_reply(out, y, start, cell, value, reply, z):
     """out −= Rᵀ (reply R z)."""
     y[:] = 0.0
     _times(y, start, cell, value, z)
-    add_pushes(out, start, cell, value, -replied(reply, y.reshape(-1)).reshape(y.shape))
+    add_pushes(out, start, cell, value, -symmetric_product(reply, y.reshape(-1)).reshape(y.shape))
 
 
 @kernel(parallel=False)
@@ -208,7 +209,7 @@ def _subtract_columns(z, y, start, cell, value, reply, columns, live):
     """z −= Σ columns (reply R z), over the rows that are live."""
     y[:] = 0.0
     _times(y, start, cell, value, z.reshape(-1))
-    push = replied(reply, y.reshape(-1))
+    push = symmetric_product(reply, y.reshape(-1))
     for p in range(len(live)):
         for colour in range(z.shape[0]):
             for n in range(z.shape[1]):

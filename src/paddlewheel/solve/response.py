@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.kernel import kernel, prange
+from paddlewheel.solve.dense import symmetric_product
 from paddlewheel.solve.multigrid import SMOOTHING, UNROLLED, Multigrid, ascend, coarse_cycle, descend
 from paddlewheel.solve.packed import place
 from paddlewheel.solve.system import Rows
@@ -154,7 +155,7 @@ def _corrected_cycle(
     coarse_cycle(coarse)
     y, width = np.zeros((len(start) - 1, WIDTH)), value.shape[1]
     _see(y, near, pushes, z.reshape(-1), r.reshape(-1), coarse.x)
-    y[:, :width] = replied(reply, y[:, :width].copy().reshape(-1)).reshape((len(y), width))
+    y[:, :width] = symmetric_product(reply, y[:, :width].copy().reshape(-1)).reshape((len(y), width))
     for colour in range(2):
         for n in range(r.shape[1]):
             rest[colour, n] = r[colour, n]
@@ -181,16 +182,6 @@ def _see(y, near, pushes, z, r, coarse_x):
             here, own = np.float64(coarse_x[np.uint64(pushes.node[m])]), pushes.value[m]
             for p in range(WIDTH):
                 total[p] += own[p] * here
-
-
-@kernel(parallel=False)
-def replied(reply, y):
-    """The product of a small matrix and a vector."""
-    out = np.zeros(len(y))
-    for i in range(len(y)):
-        for j in range(len(y)):
-            out[i] += reply[i, j] * y[j]
-    return out
 
 
 @kernel(parallel=False)
