@@ -7,8 +7,8 @@ sum by Woodbury's identity,
     B − B Rᵀ (1 + R B Rᵀ)⁻¹ R B
 
 so the iterations do not notice the terms, however strong they are. That takes
-B twice, or if it is a V-cycle little more than once (see response). Of very few
-rows the columns of B Rᵀ are kept, and it takes it once.
+B twice; if it is a V-cycle and terms are few, little more than once (see
+response). Of very few rows the columns of B Rᵀ are kept, and it takes it once.
 
 A constant over a closed region is in the null space of A, but not of the sum
 if it pushes on a term: a piston between two tanks. B knows nothing of these
@@ -129,10 +129,12 @@ class LowRank:
             precondition(z, r)
             _subtract_columns(z, y, *rows, reply, kept, live)
 
-        if response is not None:
-            woodbury = response.corrected(rows, reply)
+        if kept is not None:
+            woodbury = once
+        elif response is None or response.wide:
+            woodbury = twice
         else:
-            woodbury = twice if kept is None else once
+            woodbury = response.corrected(rows, reply)
         return woodbury if self._label is None else self._deflated(woodbury)
 
     def _live(self) -> np.ndarray:

@@ -13,7 +13,8 @@ for LANES rows at once.
 
 The same tells R B b for any b half way through its V-cycle, and what the sweeps
 and the coarse levels' right-hand side would be for b − Rᵀ y: so Woodbury's
-identity (see lowrank) takes the finest level once, and the others twice.
+identity (see lowrank) takes the finest level once, and the others twice. Where
+terms are many, two V-cycles take less.
 """
 
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from paddlewheel.solve.system import Rows
 REACH = 2 * SMOOTHING  # cells from a term's own to where its sweeps leave anything
 WIDTH = 8  # rows of a term that are swept together, at most
 LANES = 24  # rows that go through the coarse levels together: those of four bodies
+WIDE = 0.75  # cells in reach of the terms for each unknown, beyond which to go through them takes longer than a V-cycle
 
 
 class _Near(NamedTuple):
@@ -70,6 +72,7 @@ class Response:
     """Rows R, with their cells in C order of a system, seen through the V-cycle B of a hierarchy.
 
     matrix   R B Rᵀ, (count, count)
+    wide     whether terms reach so many cells that two V-cycles take less time than `corrected`
     """
 
     def __init__(self, multigrid: Multigrid, rows: Rows):
@@ -77,6 +80,7 @@ class Response:
         if width > WIDTH:
             raise ValueError(f"rows of width {width}: expected at most {WIDTH}")
         self._multigrid, near = multigrid, _neighbourhoods(multigrid, rows)
+        self.wide = len(near.at) > WIDE * multigrid.packed.unknowns
         self._near, self._pushes = near, _pushes(near, multigrid.coarse.levels[0, 2])
         out = np.zeros((terms, width, terms, width))
         _meet(out, near, rows.start, rows.cell, rows.value, np.array(multigrid.packed.layout.shape))
