@@ -240,23 +240,41 @@ def _find(places, counts, low, size, box, start, cell, inverse, starts, shape):
 
 @kernel(parallel=False)
 def _find_one(own, count, low, size, cell, inverse, starts, shape):
-    """Black cells get negative numbers until the red ones are counted."""
-    kind, queue = _kinds(low, size, inverse, starts, shape), np.empty(own.shape[0], np.int32)
-    begin, end = 0, 0
+    """In the order of the box. Of what is farthest, only red cells have anything: what the last black ones left."""
+    kind = _kinds(low, size, inverse, starts, shape)
+    reached, before = np.zeros(len(kind), np.int8), np.zeros(len(kind), np.int8)
     for n in range(cell.shape[0]):
-        end += _enter(own, queue, end, count, kind, _within(low, size, shape, cell[n]))
+        at = _within(low, size, shape, cell[n])
+        reached[at] = kind[at]
     for _ in range(REACH):
-        stop = end
-        for q in range(begin, stop):
-            stride = size[1] * size[2]
-            for a in range(3):
-                for at in (queue[q] - stride, queue[q] + stride):
-                    end += _enter(own, queue, end, count, kind, at)
-                stride = size[2] if a == 0 else 1
-        begin = stop
-    for at in range(own.shape[0]):
-        if own[at] < 0:
-            own[at] = count[0] - own[at]
+        before[:] = reached
+        stride = 1
+        for a in range(2, -1, -1):
+            _join(reached[stride:], before)
+            _join(reached, before[stride:])
+            stride *= size[a]
+        for at in range(len(kind)):
+            reached[at] &= kind[at]
+    red, black = 0, 0
+    for at in range(len(own)):
+        red += reached[at] == 1
+    count[0] = red
+    red = 0
+    for at in range(len(own)):
+        if reached[at] == 1:
+            red += 1
+            own[at] = red
+        elif reached[at] == 2 and before[at] > 0:
+            black += 1
+            own[at] = count[0] + black
+    count[1] = black
+
+
+@kernel(parallel=False)
+def _join(out, other):
+    """To all bits: a cell that is reached keeps its own only."""
+    for n in range(min(len(out), len(other))):
+        out[n] |= np.int8(3) if other[n] > 0 else np.int8(0)
 
 
 @kernel(parallel=False)
@@ -271,19 +289,6 @@ def _kinds(low, size, inverse, starts, shape):
                 if inverse[colour, here] > 0.0:
                     kind[row + k] = 1 + colour
     return kind
-
-
-@kernel(parallel=False, inline=True)
-def _enter(own, queue, end, count, kind, at):
-    """Number a cell of a box, if it has an unknown and no number yet; how many were entered."""
-    entered, here = 0, np.uint64(at)
-    if kind[here] > 0 and own[here] == 0:
-        colour = kind[here] - 1
-        count[colour] += 1
-        own[here] = count[colour] if colour == 0 else -count[colour]
-        queue[end] = at
-        entered = 1
-    return entered
 
 
 @kernel
@@ -427,9 +432,11 @@ def _through_coarse_lot(out, x, b, first, width, order, planes, span, onto, push
         term = order[turn]
         total[:] = 0.0
         for m in range(span[term, 0], span[term, 1]):
+            here = np.uint64(LANES * onto[m])
             for p in range(width):
+                factor, sums = push[m, p], total[p]
                 for lane in range(LANES):
-                    total[p, lane] += push[m, p] * x[np.uint64(LANES * onto[m] + lane)]
+                    sums[lane] += factor * x[here + np.uint64(lane)]
         for p in range(width):
             row = width * term + p
             for lane in range(min(lanes, width * turn + p + 1 - first)):
