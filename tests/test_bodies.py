@@ -111,7 +111,7 @@ def test_boxes_of_any_width_rest_in_water_of_their_density(cells, dimensions, we
 
 @pytest.mark.parametrize("radius", [1.2, 1.6, 3.2])
 def test_a_dry_ball_rolls_as_fast_as_it_should(radius):
-    """At 5/7 g sin θ, however few cells it is wide: no pressure acts on it, so its mass need not agree with the grid."""
+    """At 5/7 g sin θ, however few cells it is wide: no pressure acts on it, so its mass is not that on the grid."""
     n, r, slope = 16, radius / 16, 0.3
     normal, down = np.array([np.sin(slope), np.cos(slope), 0]), np.array([np.cos(slope), -np.sin(slope), 0])
     center = [0, 1.25, 0.25] + 0.3 * down + r * normal

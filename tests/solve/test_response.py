@@ -24,7 +24,8 @@ def random_system(shape, terms, width=6, holes=0.2, seed=0):
     extra = np.where(unknown & (rng.random(shape) < 0.05), rng.random(shape), 0.0)
     cells = [rng.choice(np.flatnonzero(unknown), min(12, unknown.sum()), replace=False) for _ in range(terms)]
     start = np.cumsum([0, *(len(c) for c in cells)])
-    rows = Rows(start, np.concatenate(cells), rng.standard_normal((start[-1], width)))
+    cells = np.concatenate([*cells, np.empty(0, np.int64)])
+    rows = Rows(start, cells, rng.standard_normal((start[-1], width)))
     return oriented(System(Faces(*coupling), extra, np.zeros(shape), unknown, rows))
 
 
@@ -61,6 +62,23 @@ def test_response_is_what_v_cycles_give(shape, width):
     system = random_system(shape, terms=1 if shape == (3, 1, 2) else 5, width=width, holes=0 if shape[0] == 3 else 0.2)
     multigrid = Multigrid(pack(system))
     expected, found = by_columns(multigrid, system.rows), Response(multigrid, system.rows).matrix
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+    assert np.array_equal(found, found.T)
+
+
+@pytest.mark.parametrize("width", [1, 5, 6])
+def test_response_of_small_terms_far_apart(width):
+    """Of these, sweeps of the coarse levels reach a few planes only; they are in no order, and more than go at once."""
+    shape, size = (120, 6, 7), 3
+    system, rng = random_system(shape, terms=0, holes=0.05), np.random.default_rng(3)
+    box = np.stack(np.meshgrid(*3 * [np.arange(size)], indexing="ij"), axis=-1).reshape(-1, 3)
+    corners = rng.integers(0, np.array(shape) - size, (15, 3))
+    cells = [np.ravel_multi_index(tuple((box + corner).T), shape) for corner in corners]
+    cells = [own[system.unknown.reshape(-1)[own]] for own in cells]
+    start = np.cumsum([0, *(len(own) for own in cells)])
+    rows = Rows(start, np.concatenate(cells), rng.standard_normal((start[-1], width)))
+    multigrid = Multigrid(pack(system._replace(rows=rows)))
+    expected, found = by_columns(multigrid, rows), Response(multigrid, rows).matrix
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
     assert np.array_equal(found, found.T)
 

@@ -120,9 +120,10 @@ def _any_touched(sx, sy, sz, first, origin, phi):
             for k in range(sx.shape[2]):
                 o = k + first[2] - origin[2]
                 inside = 0 <= m < phi.shape[0] and 0 <= n < phi.shape[1] and 0 <= o < phi.shape[2]
-                if inside and phi[m, n, o] < 0.0:
-                    if sx[i, j, k] != sx[i + 1, j, k] or sy[i, j, k] != sy[i, j + 1, k] or sz[i, j, k] != sz[i, j, k + 1]:
-                        return True
+                beside = sx[i, j, k] != sx[i + 1, j, k] or sy[i, j, k] != sy[i, j + 1, k]
+                beside |= sz[i, j, k] != sz[i, j, k + 1]
+                if beside and inside and phi[m, n, o] < 0.0:
+                    return True
     return False
 
 

@@ -7,8 +7,8 @@ sum by Woodbury's identity,
     B − B Rᵀ (1 + R B Rᵀ)⁻¹ R B
 
 so the iterations do not notice the terms, however strong they are. That takes
-B twice, or if it is a V-cycle little more than once (see response). Of very few
-rows the columns of B Rᵀ are kept, and it takes it once.
+B twice; if it is a V-cycle and terms are few, little more than once (see
+response). Of very few rows the columns of B Rᵀ are kept, and it takes it once.
 
 A constant over a closed region is in the null space of A, but not of the sum
 if it pushes on a term: a piston between two tanks. B knows nothing of these
@@ -22,8 +22,9 @@ from collections.abc import Callable
 import numpy as np
 
 from paddlewheel.kernel import kernel
+from paddlewheel.solve.dense import inverse, symmetric_product
 from paddlewheel.solve.packed import I, J, Layout, place, span
-from paddlewheel.solve.response import Response, add_pushes, replied
+from paddlewheel.solve.response import Response, add_pushes
 from paddlewheel.solve.system import Rows
 
 Apply = Callable[[np.ndarray, np.ndarray], float]  # (q, x): q = A x, and x · A x
@@ -113,7 +114,7 @@ class LowRank:
         if found is None or found.max() > STRONG:
             kept, response = None, None if seen is None else seen()
             found = self._seen_through(precondition, live) if seen is None else response.matrix
-        self.reply = _inverse(found) if kept is not None else np.linalg.inv(np.eye(self._rows.count) + found)
+        self.reply = inverse(np.eye(self._rows.count) + found)
         rows, reply, rest = self._rows, self.reply, self._layout.zeros(np.float32)
         y = np.empty((len(rows.start) - 1, rows.value.shape[1]))
 
@@ -127,10 +128,12 @@ class LowRank:
             precondition(z, r)
             _subtract_columns(z, y, *rows, reply, kept, live)
 
-        if response is not None:
-            woodbury = response.corrected(rows, reply)
+        if kept is not None:
+            woodbury = once
+        elif response is None or response.wide:
+            woodbury = twice
         else:
-            woodbury = twice if kept is None else once
+            woodbury = response.corrected(rows, reply)
         return woodbury if self._label is None else self._deflated(woodbury)
 
     def _seen_through(self, precondition, live, columns=None) -> np.ndarray:
@@ -179,24 +182,6 @@ def _live(start, value):
 
 
 @kernel(parallel=False)
-def _inverse(found):
-    """(1 + a positive semi-definite matrix)⁻¹, by Gauss and Jordan: of a few rows NumPy takes ten times as long."""
-    n = len(found)
-    rest, out = found + np.eye(n), np.eye(n)
-    for p in range(n):
-        pivot = 1.0 / rest[p, p]
-        for j in range(n):
-            rest[p, j] *= pivot
-            out[p, j] *= pivot
-        for i in range(n):
-            factor = rest[i, p] if i != p else 0.0
-            for j in range(n):
-                rest[i, j] -= factor * rest[p, j]
-                out[i, j] -= factor * out[p, j]
-    return out
-
-
-@kernel(parallel=False)
 def _put_row(out, start, cell, value, row):
     """out = a column of Rᵀ."""
     out[:] = 0.0
@@ -228,7 +213,7 @@ def _subtract_reply(out, y, start, cell, value, reply, z):
     """out −= Rᵀ (reply R z)."""
     y[:] = 0.0
     _times(y, start, cell, value, z)
-    add_pushes(out, start, cell, value, -replied(reply, y.reshape(-1)).reshape(y.shape))
+    add_pushes(out, start, cell, value, -symmetric_product(reply, y.reshape(-1)).reshape(y.shape))
 
 
 @kernel(parallel=False)
@@ -236,7 +221,7 @@ def _subtract_columns(z, y, start, cell, value, reply, columns, live):
     """z −= Σ columns (reply R z), over the rows that are live."""
     y[:] = 0.0
     _times(y, start, cell, value, z.reshape(-1))
-    push = replied(reply, y.reshape(-1))
+    push = symmetric_product(reply, y.reshape(-1))
     for p in range(len(live)):
         for colour in range(z.shape[0]):
             for n in range(z.shape[1]):

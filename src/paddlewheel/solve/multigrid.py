@@ -38,6 +38,8 @@ class Coarse(NamedTuple):
     parent          (n,) int32: node on the next level, −1: none
     members_start   (n + 1,) int64, members int32: the nodes a node was made of (none on the first level)
     x, b            (n,) float32: solution and right-hand side
+    planes          (2, planes + 1) int64: on the first level, those of a colour whose cells are in plane i come from
+                    planes[colour, i] to planes[colour, i + 1] − 1
     dense           int64: the nodes the dense inverse solves for
     dense_inverse  (m, m) float64: its entries may span many orders
     """
@@ -54,6 +56,7 @@ class Coarse(NamedTuple):
     members: np.ndarray
     x: np.ndarray
     b: np.ndarray
+    planes: np.ndarray
     dense: np.ndarray
     dense_inverse: np.ndarray
 
@@ -115,9 +118,17 @@ def _hierarchy(graph) -> Coarse:
         nodes,
         np.zeros(n, np.float32),
         np.zeros(n, np.float32),
+        _planes(graphs[0]),
         dense + first,
         _dense_inverse(dense, graph.extra, graph.start, graph.neighbour, graph.coupling),
     )
+
+
+def _planes(graph) -> np.ndarray:
+    """Where the nodes of each plane of cells begin, by colour: they are in the order of the planes."""
+    plane, ends = graph.cell[:, 0], np.arange(graph.shape[0] + 1)
+    red, black = plane[: graph.reds], plane[graph.reds :]
+    return np.stack([np.searchsorted(red, ends), graph.reds + np.searchsorted(black, ends)])
 
 
 def _joined(graph) -> np.ndarray:

@@ -9,11 +9,13 @@ sweeps on the way up are those on the way down, transposed, so
 with the coarse levels' own cycle B_c. Sweeps reach no farther than a cell for
 each colour they go through: x and r are found in the neighbourhood of a term,
 for all its rows at once. Only the coarse levels are gone through as a whole,
-for LANES rows at once.
+for LANES rows at once; and of the finest of them, which takes most of the time,
+only planes that rows reach on the way down, and that others ask for on the way up.
 
 The same tells R B b for any b half way through its V-cycle, and what the sweeps
 and the coarse levels' right-hand side would be for b − Rᵀ y: so Woodbury's
-identity (see lowrank) takes the finest level once, and the others twice.
+identity (see lowrank) takes the finest level once, and the others twice. Where
+terms are many, two V-cycles take less.
 """
 
 from collections.abc import Callable
@@ -21,7 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddlewheel.kernel import kernel, prange
+from paddlewheel.kernel import kernel, prange, threads
+from paddlewheel.solve.dense import symmetric_product
 from paddlewheel.solve.multigrid import SMOOTHING, UNROLLED, Multigrid, ascend, coarse_cycle, descend
 from paddlewheel.solve.packed import place
 from paddlewheel.solve.system import Rows
@@ -29,6 +32,7 @@ from paddlewheel.solve.system import Rows
 REACH = 2 * SMOOTHING  # cells from a term's own to where its sweeps leave anything
 WIDTH = 8  # rows of a term that are swept together, at most
 LANES = 24  # rows that go through the coarse levels together: those of four bodies
+WIDE = 0.75  # cells in reach of the terms for each unknown, beyond which to go through them takes longer than a V-cycle
 
 
 class _Near(NamedTuple):
@@ -69,6 +73,7 @@ class Response:
     """Rows R, with their cells in C order of a system, seen through the V-cycle B of a hierarchy.
 
     matrix   R B Rᵀ, (count, count)
+    wide     whether terms reach so many cells that two V-cycles take less time than `corrected`
     """
 
     def __init__(self, multigrid: Multigrid, rows: Rows):
@@ -76,12 +81,16 @@ class Response:
         if width > WIDTH:
             raise ValueError(f"rows of width {width}: expected at most {WIDTH}")
         self._multigrid, near = multigrid, _neighbourhoods(multigrid, rows)
+        self.wide = len(near.at) > WIDE * multigrid.packed.unknowns
         self._near, self._pushes = near, _pushes(near, multigrid.coarse.levels[0, 2])
         out = np.zeros((terms, width, terms, width))
         _meet(out, near, rows.start, rows.cell, rows.value, np.array(multigrid.packed.layout.shape))
-        through = np.zeros((terms * width, terms * width))
-        _through_coarse(through, *self._pushes, multigrid.coarse)
-        self.matrix = out.reshape(rows.count, rows.count) + 0.5 * (through + through.T)
+        self.matrix, coarse = out.reshape(rows.count, rows.count), multigrid.coarse
+        planes = np.stack([near.low[:, 0] // 2, (near.low[:, 0] + near.size[:, 0] + 1) // 2], axis=1)
+        planes = np.clip(planes, 0, coarse.planes.shape[1] - 1)
+        order = np.argsort(planes[:, 0], kind="stable")
+        if rows.count:
+            _through_coarse(self.matrix, width, order, planes, *self._pushes, coarse, threads())
 
     def corrected(self, rows: Rows, reply: np.ndarray) -> Callable[[np.ndarray, np.ndarray], None]:
         """B − B Rᵀ reply R B as a function of (z, r), which sets z; rows have their cells as indices of a vector."""
@@ -154,7 +163,7 @@ def _corrected_cycle(
     coarse_cycle(coarse)
     y, width = np.zeros((len(start) - 1, WIDTH)), value.shape[1]
     _see(y, near, pushes, z.reshape(-1), r.reshape(-1), coarse.x)
-    y[:, :width] = replied(reply, y[:, :width].copy().reshape(-1)).reshape((len(y), width))
+    y[:, :width] = symmetric_product(reply, y[:, :width].copy().reshape(-1)).reshape((len(y), width))
     for colour in range(2):
         for n in range(r.shape[1]):
             rest[colour, n] = r[colour, n]
@@ -181,16 +190,6 @@ def _see(y, near, pushes, z, r, coarse_x):
             here, own = np.float64(coarse_x[np.uint64(pushes.node[m])]), pushes.value[m]
             for p in range(WIDTH):
                 total[p] += own[p] * here
-
-
-@kernel(parallel=False)
-def replied(reply, y):
-    """The product of a small matrix and a vector."""
-    out = np.zeros(len(y))
-    for i in range(len(y)):
-        for j in range(len(y)):
-            out[i] += reply[i, j] * y[j]
-    return out
 
 
 @kernel(parallel=False)
@@ -241,23 +240,41 @@ def _find(places, counts, low, size, box, start, cell, inverse, starts, shape):
 
 @kernel(parallel=False)
 def _find_one(own, count, low, size, cell, inverse, starts, shape):
-    """Black cells get negative numbers until the red ones are counted."""
-    kind, queue = _kinds(low, size, inverse, starts, shape), np.empty(own.shape[0], np.int32)
-    begin, end = 0, 0
+    """In the order of the box. Of what is farthest, only red cells have anything: what the last black ones left."""
+    kind = _kinds(low, size, inverse, starts, shape)
+    reached, before = np.zeros(len(kind), np.int8), np.zeros(len(kind), np.int8)
     for n in range(cell.shape[0]):
-        end += _enter(own, queue, end, count, kind, _within(low, size, shape, cell[n]))
+        at = _within(low, size, shape, cell[n])
+        reached[at] = kind[at]
     for _ in range(REACH):
-        stop = end
-        for q in range(begin, stop):
-            stride = size[1] * size[2]
-            for a in range(3):
-                for at in (queue[q] - stride, queue[q] + stride):
-                    end += _enter(own, queue, end, count, kind, at)
-                stride = size[2] if a == 0 else 1
-        begin = stop
-    for at in range(own.shape[0]):
-        if own[at] < 0:
-            own[at] = count[0] - own[at]
+        before[:] = reached
+        stride = 1
+        for a in range(2, -1, -1):
+            _join(reached[stride:], before)
+            _join(reached, before[stride:])
+            stride *= size[a]
+        for at in range(len(kind)):
+            reached[at] &= kind[at]
+    red, black = 0, 0
+    for at in range(len(own)):
+        red += reached[at] == 1
+    count[0] = red
+    red = 0
+    for at in range(len(own)):
+        if reached[at] == 1:
+            red += 1
+            own[at] = red
+        elif reached[at] == 2 and before[at] > 0:
+            black += 1
+            own[at] = count[0] + black
+    count[1] = black
+
+
+@kernel(parallel=False)
+def _join(out, other):
+    """To all bits: a cell that is reached keeps its own only."""
+    for n in range(min(len(out), len(other))):
+        out[n] |= np.int8(3) if other[n] > 0 else np.int8(0)
 
 
 @kernel(parallel=False)
@@ -272,19 +289,6 @@ def _kinds(low, size, inverse, starts, shape):
                 if inverse[colour, here] > 0.0:
                     kind[row + k] = 1 + colour
     return kind
-
-
-@kernel(parallel=False, inline=True)
-def _enter(own, queue, end, count, kind, at):
-    """Number a cell of a box, if it has an unknown and no number yet; how many were entered."""
-    entered, here = 0, np.uint64(at)
-    if kind[here] > 0 and own[here] == 0:
-        colour = kind[here] - 1
-        count[colour] += 1
-        own[here] = count[colour] if colour == 0 else -count[colour]
-        queue[end] = at
-        entered = 1
-    return entered
 
 
 @kernel
@@ -400,59 +404,99 @@ def _overlap(low, size, other, other_size):
 
 
 @kernel
-def _through_coarse(out, span, onto, push, coarse):
-    """g(a) · B_c g(b) of all rows: b by b."""
-    for lot in prange((out.shape[1] + LANES - 1) // LANES):
-        first = np.int64(lot) * LANES
-        _through_coarse_lot(out[:, first : first + LANES], first, span, onto, push, coarse)
+def _through_coarse(out, width, order, planes, span, onto, push, coarse, parts):
+    """Add g(a) · B_c g(b) of all rows, `width` of each term: b by b, in this order of the terms, and a from b on.
+
+    Term t pushes on nodes in planes[t, 0] … planes[t, 1] − 1 of the first level.
+    """
+    lots = (out.shape[0] + LANES - 1) // LANES
+    for part in prange(parts):
+        x, b = np.empty(LANES * len(coarse.x), np.float32), np.empty(LANES * len(coarse.x), np.float32)
+        for lot in range(np.int64(part), lots, parts):  # the last ones take less time
+            x[:], b[:] = 0.0, 0.0
+            _through_coarse_lot(out, x, b, LANES * lot, width, order, planes, span, onto, push, coarse)
 
 
 @kernel(parallel=False)
-def _through_coarse_lot(out, first, span, onto, push, coarse):
+def _through_coarse_lot(out, x, b, first, width, order, planes, span, onto, push, coarse):
     """The same for LANES rows b at most, from the first on."""
-    terms, lanes = span.shape[0], out.shape[1]
-    width = out.shape[0] // terms
-    x, b = np.zeros(LANES * coarse.x.shape[0], np.float32), np.zeros(LANES * coarse.x.shape[0], np.float32)
+    lanes = min(LANES, out.shape[0] - first)
     for lane in range(lanes):
-        term, p = (first + lane) // width, (first + lane) % width
+        term, p = order[(first + lane) // width], (first + lane) % width
         for m in range(span[term, 0], span[term, 1]):
             b[LANES * onto[m] + lane] = push[m, p]
-    _coarse_cycles(x, b, coarse)
+    begin, end = first // width, (first + lanes - 1) // width + 1
+    _coarse_cycles(x, b, coarse, _union(planes, order[begin:end]), _union(planes, order[begin:]))
     total = np.zeros((WIDTH, LANES), np.float32)
-    for term in range(terms):
+    for turn in range(begin, len(order)):
+        term = order[turn]
         total[:] = 0.0
         for m in range(span[term, 0], span[term, 1]):
+            here = np.uint64(LANES * onto[m])
             for p in range(width):
+                factor, sums = push[m, p], total[p]
                 for lane in range(LANES):
-                    total[p, lane] += push[m, p] * x[np.uint64(LANES * onto[m] + lane)]
+                    sums[lane] += factor * x[here + np.uint64(lane)]
         for p in range(width):
-            for lane in range(lanes):
-                out[term * width + p, lane] = total[p, lane]
+            row = width * term + p
+            for lane in range(min(lanes, width * turn + p + 1 - first)):
+                other = width * order[(first + lane) // width] + (first + lane) % width
+                out[row, other] += total[p, lane]
+                if other != row:
+                    out[other, row] += total[p, lane]
 
 
 @kernel(parallel=False)
-def _coarse_cycles(x, b, coarse):
-    """What multigrid.coarse_cycle does, for LANES right-hand sides: those of node n are from LANES · n on."""
-    levels, parent, inverse = coarse.levels, coarse.parent, coarse.inverse
-    deepest = levels.shape[0] - 1
+def _union(planes, terms):
+    """The planes from the first of some terms to the last."""
+    first, end = planes[terms[0], 0], planes[terms[0], 1]
+    for term in terms:
+        first, end = min(first, planes[term, 0]), max(end, planes[term, 1])
+    return first, end
+
+
+@kernel(parallel=False)
+def _coarse_cycles(x, b, coarse, given, wanted):
+    """What multigrid.coarse_cycle does, for LANES right-hand sides: those of node n are from LANES · n on.
+
+    On the first level b is zero but in the planes `given`, as x is at first, and x is right in those `wanted`. A sweep
+    over a colour reaches one plane more.
+    """
+    levels, parent, inverse, planes = coarse.levels, coarse.parent, coarse.inverse, coarse.planes
+    deepest, sweeps = levels.shape[0] - 1, 2 * SMOOTHING
     for station in range(2 * deepest + 1):
         upward = station > deepest
         level = 2 * deepest - station if upward else station
         first, black, end = levels[level, 0], levels[level, 1], levels[level, 2]
         if upward:
-            for n in range(first, black):
+            low, high = _within_reach(planes[0], wanted, sweeps) if level == 0 else (first, black)
+            for n in range(low, high):
                 for lane in range(LANES if parent[n] >= 0 else 0):
                     x[LANES * n + lane] += x[LANES * parent[n] + lane]
         elif level > 0:
-            _restrict(x, b, coarse, first, end, levels[level - 1, 1])
+            low, high = (
+                _within_reach(planes[0], given, sweeps) if level == 1 else (levels[level - 1, 0], levels[level - 1, 1])
+            )
+            _restrict(x, b, coarse, first, end, low, high)
         if level < deepest:
-            for half in range(2 * SMOOTHING):
-                low, high = (black, end) if (half & 1) != upward else (first, black)
+            for half in range(sweeps):
+                colour = 1 if (half & 1) != upward else 0
+                low, high = (black, end) if colour == 1 else (first, black)
+                if level == 0:
+                    low, high = _within_reach(
+                        planes[colour], wanted if upward else given, sweeps - 1 - half if upward else half
+                    )
                 _relax(x, b, coarse, low, high, upward)
         else:
             for n in range(LANES * first, LANES * end):
                 x[n] = b[n] * inverse[n // LANES]
             _solve_dense(x, b, coarse.dense, coarse.dense_inverse)
+
+
+@kernel(parallel=False)
+def _within_reach(start, span, reach):
+    """The nodes of one colour in some planes and so many beside them; those of plane i begin at start[i]."""
+    return start[max(span[0] - reach, 0)], start[min(span[1] + reach, len(start) - 1)]
 
 
 @kernel(parallel=False)
@@ -468,14 +512,14 @@ def _relax(x, b, coarse, first, end, backward):
 
 
 @kernel(parallel=False)
-def _restrict(x, b, coarse, first, end, black):
+def _restrict(x, b, coarse, first, end, low, high):
     """b of a level: the sum of the residuals of the red nodes that each node was made of."""
     inverse, start, neighbour, coupling = coarse.inverse, coarse.start, coarse.neighbour, coarse.coupling
     residual = np.empty(LANES, np.float32)
     for n in range(first, end):
         for m in range(coarse.members_start[n], coarse.members_start[n + 1]):
             i = coarse.members[m]
-            if i < black and inverse[i] > 0.0:
+            if low <= i < high and inverse[i] > 0.0:
                 _neighbours(residual, x, b, start[i], start[i + 1], neighbour, coupling, i)
                 for lane in range(LANES):
                     b[LANES * n + lane] += residual[lane] - x[LANES * i + lane] / inverse[i]
