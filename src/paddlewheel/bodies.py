@@ -12,7 +12,7 @@ from paddlewheel.items import Force, RigidBody, Solid, labelled, values_at
 from paddlewheel.kernel import kernel
 from paddlewheel.measure import carried
 from paddlewheel.physics.borne import floated, soaked
-from paddlewheel.physics.coupling import Coupled, accelerated, pressure_rows, wet, yielding
+from paddlewheel.physics.coupling import Coupled, accelerated, beside_liquid, pressure_rows, wet, yielding
 from paddlewheel.physics.entry import way_into
 from paddlewheel.physics.pressure import Projection
 from paddlewheel.physics.viscosity import RigidBodies
@@ -31,7 +31,7 @@ _FREE = 1e-3  # part of gravity's acceleration that others may add to that of a 
 _THIN = (
     0.9  # cells, below which a body is said to be thinner than one: what is curved seems a little thinner than it is
 )
-_WHOLE = 0.1  # part of a body that may be missing on the grid for its discrete mass to be believed
+_WHOLE = 0.5  # part of a body that the grid may miss for its discrete mass to be believed: of two cells it may miss one
 _WILD = 100.0  # longest sides of the domain that a body may go in a frame, with the coupling that is not stable
 _LEAST = 0.25  # part of its inertia that must be there, for any motion
 
@@ -168,6 +168,8 @@ class Bodies:
         holds=(),
         known=None,
         pull: bool = True,
+        *,
+        phi: np.ndarray,
     ) -> "Coupling":
         """Liquid and bodies after the pressure has acted on both, and what bodies rest on has held them.
 
@@ -176,13 +178,13 @@ class Bodies:
         boundary; opened(boundary) is that with the sources in it; air is the
         pressure on the surface [Pa], if any; holds are the hands at work, which have had
         their pull in this step already if not `pull`; known is what the last step
-        knew. Under the pressure alone a body would move into what it
+        knew, and φ [m] tells where the liquid is. Under the pressure alone a body would move into what it
         rests on, and drag liquid along. So the impulses that hold it are found, from
         those of the last step on, with the liquid that it has to move counted in its
         mass, and the pressure is solved for again until both agree.
         """
         method = self.scene.method
-        V, W = self._held_by_hand(bodies, boundary, holds, dt, pull)
+        V, W = self._held_by_hand(bodies, boundary, holds, dt, pull, (grid, phi))
         coupled = self._seen(bodies, boundary, W)
 
         def carrying(V):
@@ -224,11 +226,13 @@ class Bodies:
         moving = with_velocities(bodies, after + more)
         return Coupling(solved.acted(), solves, moving, carrying(after), known)
 
-    def in_friction(self, bodies, boundary: Boundary, holds, dt: float) -> RigidBodies | None:
+    def in_friction(
+        self, bodies, boundary: Boundary, holds, dt: float, grid: Grid, phi: np.ndarray
+    ) -> RigidBodies | None:
         """The bodies as viscosity sees them in a step of dt [s], after hands pulled them; None if there are none."""
         if not bodies:
             return None
-        V, inverse = self._held_by_hand(bodies, boundary, holds, dt, pull=False)
+        V, inverse = self._held_by_hand(bodies, boundary, holds, dt, False, (grid, phi))
         inverse[self._one_way] = 0.0
         return RigidBodies(np.array([body.position for body in bodies]), V, inverse)
 
@@ -317,7 +321,7 @@ class Bodies:
         return self._restricted(bodies, [rigid.mass_matrix(mass, i.density, b.orientation) for i, mass, b in parts])
 
     def coupled(self, bodies, boundary: Boundary) -> list[Coupled]:
-        """The bodies as the pressure sees them."""
+        """The bodies as the pressure of liquid all around them sees them."""
         return self._seen(bodies, boundary, self._restricted(bodies, self._masses(bodies, boundary)))
 
     def _speeds(self, V) -> np.ndarray:
@@ -371,17 +375,19 @@ class Bodies:
         out[alone, :, alone] = W[alone]
         return out
 
-    def _masses(self, bodies, boundary) -> np.ndarray:
-        """(n, 6, 6): masses, those on the grid if the method says so; exact ones of what a hinge holds.
+    def _masses(self, bodies, boundary, liquid: tuple[Grid, np.ndarray] | None = None) -> np.ndarray:
+        """(n, 6, 6): masses, those on the grid if the method says so; exact ones of what is dry, or held by a hinge.
 
-        A hinged body turns by its weight's moment, and weight and inertia on a grid are not wrong by the same: one of
-        1.7 cells' thickness, 10 % too light, would be pulled by 30 % less.
+        The liquid is a grid and φ there; without it all are wet. A hinged body turns by its weight's moment, and weight
+        and inertia on a grid are not wrong by the same: one of 1.7 cells' thickness, 10 % too light, would be pulled by
+        30 % less. What no pressure acts on has nothing to agree with: a ball of two cells' radius would roll 3 % late.
         """
         h, out = self.scene.grid.h, np.zeros((len(bodies), 6, 6))
         for n, (item, mass, body) in enumerate(zip(self.items, self.masses, bodies, strict=True)):
-            out[n] = rigid.mass_matrix(mass, item.density, body.orientation)
-            if self.scene.method.body_mass == "discrete" and item.axis is None:
-                measured, faces = np.zeros((6, 6)), boundary.bodies[n]
+            out[n], faces = rigid.mass_matrix(mass, item.density, body.orientation), boundary.bodies[n]
+            discrete = self.scene.method.body_mass == "discrete" and item.axis is None
+            if discrete and (liquid is None or beside_liquid(faces, *liquid)):
+                measured = np.zeros((6, 6))
                 for a in range(2 if self.scene.grid.is_2d else 3):
                     _add_mass(measured, faces.filled[a], faces.origin, a, body.position, h)
                 measured *= item.density * h**3
@@ -389,13 +395,13 @@ class Bodies:
                     out[n] = measured
         return out
 
-    def _held_by_hand(self, bodies, boundary, holds, dt, pull) -> tuple[np.ndarray, np.ndarray]:
-        """Velocities (n, 6) and inverse masses (n, 6, 6) with the hands that hold the bodies.
+    def _held_by_hand(self, bodies, boundary, holds, dt, pull, liquid=None) -> tuple[np.ndarray, np.ndarray]:
+        """Velocities (n, 6) and inverse masses (n, 6, 6), see `_masses`, with the hands that hold the bodies.
 
         A hand pulls with what the step ends with, so one that had its `pull` still gives way, or more, to all that
         changes these velocities later in the step:  (M + s GᵀG) (V' − V) = what does.
         """
-        V, M, pulls = velocities(bodies), self._masses(bodies, boundary), {}
+        V, M, pulls = velocities(bodies), self._masses(bodies, boundary, liquid), {}
         for hold in holds:
             n = hold.body
             before = pulls.get(n, M[n] @ V[n])

@@ -136,7 +136,7 @@ class Fluid:
             projection = solve(boundary).acted()
             return Coupling(projection, [projection.info], (), boundary, {})
         air = np.broadcast_to(surface_pressure, grid.shape) if presses(surface_pressure) else None
-        return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known, pull)
+        return self.bodies.projected(grid, bodies, boundary, solve, opened, air, time, dt, holds, known, pull, phi=phi)
 
     def pressed(self, window, velocity, phi, boundary, pressure, dt) -> Pressed:
         """The velocity after the last step's pressure acted again: a good guess where walls alone bound a fluid.
@@ -160,7 +160,7 @@ class Fluid:
             leaving = phi >= 0 if before.loose is None else ~before.attached
         rubbed = self.friction.acted(
             window, before.velocity, before.known, given, phi, self.sources.held(boundary, window),
-            self.bodies.in_friction(bodies, boundary, holds, dt), value, dt, leaving,
+            self.bodies.in_friction(bodies, boundary, holds, dt, window.grid, phi), value, dt, leaving,
         )  # fmt: skip
         if bodies:
             bodies, boundary = self.bodies.dragged(bodies, boundary, rubbed.motion, window.grid)

@@ -21,6 +21,7 @@ shown = (30, 60, 96)
 LIMITS = common.LIMITS | {
     "axle off its bearings / h": 1e-6,
     "1 / turns": 2.0,
+    "½ m (speed of the blades' ends)² / energy of the water": 50.0,
 }
 
 FRAMES = 96  # what a check simulates
@@ -67,13 +68,22 @@ def scene(
 
 
 def check(simulation: Simulation) -> dict[str, float]:
-    """What must hold of any scene; the wheel stays on its axle and turns, away from the stream."""
-    watch, turned, off = common.Watch(simulation), 0.0, 0.0
+    """What must hold of any scene; a wheel that is free stays on its axle and turns, away from the stream, and one that
+    is driven moves the water."""
+    watch, scene = common.Watch(simulation), simulation.scene
+    if not simulation.state.bodies:
+        energy = max(frame.report.kinetic_energy for frame in watch.run(FRAMES))
+        end = REACH * abs(scene.items[1].pose(simulation.time).angular_velocity[2])
+        return watch.figures() | {
+            "½ m (speed of the blades' ends)² / energy of the water": 0.5 * scene.density * watch.volumes[0] * end**2
+            / energy
+        }  # fmt: skip
+    turned = off = 0.0
     for frame in watch.run(FRAMES):
         (body,) = frame.state.bodies
-        turned -= body.angular_velocity[2] / simulation.scene.fps / (2 * math.pi)
+        turned -= body.angular_velocity[2] / scene.fps / (2 * math.pi)
         off = max(off, float(np.abs(body.position[:2] - AXLE).max()))
     return watch.figures() | {
-        "axle off its bearings / h": off / simulation.scene.grid.h,
+        "axle off its bearings / h": off / scene.grid.h,
         "1 / turns": 1 / turned if turned > 0 else math.inf,
     }

@@ -24,7 +24,7 @@ from paddlewheel.solids.rigid import factor
 from paddlewheel.solve.system import Rows
 from paddlewheel.types import BodyFaces, Grid
 
-__all__ = ["Coupled", "accelerated", "pressure_rows", "wet", "yielding"]
+__all__ = ["Coupled", "accelerated", "beside_liquid", "pressure_rows", "wet", "yielding"]
 
 
 class Coupled(NamedTuple):
@@ -69,6 +69,11 @@ def wet(bodies, liquid: np.ndarray, grid: Grid) -> np.ndarray:
     return np.array([len(_touched(body, grid.first, liquid, grid.h)[0]) > 0 for body in bodies], np.bool_)
 
 
+def beside_liquid(faces: BodyFaces, grid: Grid, phi: np.ndarray) -> bool:
+    """Whether liquid, φ < 0 at centres, touches what a body fills."""
+    return _any_touched(*faces.filled, faces.origin, grid.first, phi)
+
+
 def accelerated(V: np.ndarray, bodies, pressure: np.ndarray, grid: Grid, dt: float) -> np.ndarray:
     """Velocities (n, 6) of the bodies after a pressure [Pa] at all centres acted for dt [s]:  V + Δt W J p."""
     out, force, pressure = V.copy(), np.empty(6), np.ascontiguousarray(pressure)
@@ -104,6 +109,21 @@ def _columns(cell, J, sx, sy, sz, first, origin, unknown, center, h):
                     cell[count] = (m * unknown.shape[1] + n) * unknown.shape[2] + o
                     count += 1
     return count
+
+
+@kernel(parallel=False)
+def _any_touched(sx, sy, sz, first, origin, phi):
+    for i in range(sy.shape[0]):
+        m = i + first[0] - origin[0]
+        for j in range(sx.shape[1]):
+            n = j + first[1] - origin[1]
+            for k in range(sx.shape[2]):
+                o = k + first[2] - origin[2]
+                inside = 0 <= m < phi.shape[0] and 0 <= n < phi.shape[1] and 0 <= o < phi.shape[2]
+                if inside and phi[m, n, o] < 0.0:
+                    if sx[i, j, k] != sx[i + 1, j, k] or sy[i, j, k] != sy[i, j + 1, k] or sz[i, j, k] != sz[i, j, k + 1]:
+                        return True
+    return False
 
 
 @kernel(parallel=False)
