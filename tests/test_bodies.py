@@ -451,3 +451,28 @@ def test_a_cup_and_its_water_in_flight_stay_together(cells):
     low = 0.2 + speed * simulation.time
     out = (x < low - 0.1 * h) | (x > low + 0.2 + 0.1 * h) | (y < 0.4 - 0.1 * h)
     assert np.count_nonzero(out) <= 0.005 * len(x)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weights", ["area", "volume"])
+@pytest.mark.parametrize("cells", [36, 44, 48])
+def test_a_plug_holds_the_water_above_it_in_a_square_tube(cells, weights):
+    """METHOD §3, with walls within cells and between them. It fits exactly, is heavy and smooth, and could tilt."""
+    h = 1.2 / cells
+    n = round(0.6 / h)
+    plug = pw.RigidBody(pw.Box((0.15, 0.4, 0.15), (0.45, 0.52, 0.45)), 3000.0, friction=0.0)
+    tube = pw.Solid(~pw.Box((0.15, -1, 0.15), (0.45, 3, 0.45)))
+    items = [tube, pw.Liquid(pw.Box((-1, -1, -1), (2, 0.9, 2))), plug]
+    simulation = pw.Simulation(
+        pw.Scene((n * h, 1.2, n * h), (n, cells, n), method=pw.Method(weights=weights), items=items)
+    )
+
+    def above():
+        middle = simulation.state.bodies[0].position[1]
+        return np.count_nonzero(simulation.state.particles.position[:, 1] > middle)
+
+    first, volume = above(), simulation.step().volume
+    report = simulation.advance(3.0)
+    assert simulation.state.bodies[0].position[1] == pytest.approx(0.46, abs=0.05 * h)
+    assert above() == first
+    assert report.volume == pytest.approx(volume, rel=0.01)

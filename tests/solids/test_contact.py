@@ -163,6 +163,33 @@ def test_meshes_in_a_plane():
     assert world.bodies[1].position[1] == pytest.approx(0.3, abs=1e-4)
 
 
+TURNED = {"rotate": turned(turned(STILL, np.array([0, 0.5, 0])), np.array([0.3, 0, 0]))}
+BORE = Box((-0.15, -3, -0.15), (0.15, 3, 0.15))
+TUBES = {
+    "everything but a box": (~BORE, {}),
+    "one box out of another": (Box((-0.3, -2, -0.3), (0.3, 2, 0.3)) - BORE, {}),
+    "two pairs of walls": (~(Box((-0.15, -3, -9), (0.15, 3, 9)) & Box((-9, -3, -0.15), (9, 3, 0.15))), {}),
+    "turned": ((~BORE).moved(**TURNED), TURNED),
+    "around what is turned": (~BORE.moved(**TURNED), TURNED),
+}
+
+
+@pytest.mark.parametrize("name", TUBES)
+def test_a_plug_that_fits_a_square_tube_cannot_turn_in_it(name):
+    """Each of its corners touches two walls at once, also when it is a hair nearer to one of them."""
+    tube, pose = TUBES[name]
+    plug = Box((-0.15, -0.06, -0.15), (0.15, 0.06, 0.15)).moved(**pose)
+    world = World([plug], [Obstacle(tube, Pose())], friction=0.0, gravity=(0, 0, 0), spacing=1 / 30)
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        world.velocity += rng.normal(0, 0.05, (1, 6))
+        world.step(0.02)
+    turn = 2 * np.linalg.norm(world.bodies[0].orientation[1:])
+    assert turn * 0.06 < 1e-3 / 30  # along a wall, in spacings: a depth that is not worth mending
+    assert world.deepest() > -1e-3 / 30
+    assert np.abs(world.settled[0, 3:]).max() < 1e-3
+
+
 def test_a_body_alone_has_no_contacts():
     world = World([Sphere((0, 0, 0), 0.1)])
     contacts = world.contact.find(world.bodies, [], world.velocity, 0.1)

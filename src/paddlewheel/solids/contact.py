@@ -25,7 +25,7 @@ from paddlewheel.solids.contact_search import Search
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.pose import Pose, cross
 from paddlewheel.solids.rigid import mass_matrix, turned
-from paddlewheel.solids.shapes import HalfSpace, Moved, Shape, Union
+from paddlewheel.solids.shapes import Box, Complement, HalfSpace, Intersection, Moved, Shape, Union
 from paddlewheel.types import SIDES, Body
 
 TOLERANCE = 3e-9  # of the largest approach, for a change of velocity in a sweep
@@ -345,15 +345,35 @@ class Contact:
 
 
 def _parts(obstacle) -> list[Obstacle]:
-    """The parts of a union, each for itself: what slides fast along one is then seen to meet the other."""
-    match obstacle.shape:
+    """The parts of an obstacle, each for itself, see `_pieces`."""
+    return [obstacle._replace(shape=shape) for shape in _pieces(obstacle.shape)]
+
+
+def _pieces(shape: Shape) -> list[Shape]:
+    """Shapes that together are this one, without the inner edges of it that are known.
+
+    A corner of a body in such an edge touches on both sides of it, but the distance of the whole knows only the nearer
+    one: a box that fits a square tube could turn in it. And what slides fast along one part is then seen to meet the
+    other.
+    """
+    match shape:
         case Union(first, second):
-            pair = first, second
-        case Moved(Union(first, second), pose):
-            pair = Moved(first, pose), Moved(second, pose)
-        case _:
-            return [obstacle]
-    return [part for shape in pair for part in _parts(obstacle._replace(shape=shape))]
+            return [*_pieces(first), *_pieces(second)]
+        case Complement(Intersection(first, second)):
+            return [*_pieces(Complement(first)), *_pieces(Complement(second))]
+        case Complement(Box(low, high)):
+            axes = np.eye(3)
+            return [HalfSpace(corner, side * n) for corner, side in ((low, 1), (high, -1)) for n in axes]
+        case Complement(Complement(inner)):
+            return _pieces(inner)
+        case Intersection(first, Complement(Box()) as around):
+            return [Intersection(first, side) for side in _pieces(around)]
+        case Moved(inner, pose):
+            pieces = _pieces(inner)
+            return [shape] if pieces == [inner] else [Moved(piece, pose) for piece in pieces]
+        case Complement(Moved(inner, pose)):
+            return _pieces(Moved(Complement(inner), pose))
+    return [shape]
 
 
 def _side(side, size) -> HalfSpace:
