@@ -8,6 +8,7 @@ from paddlewheel.emitters import Emitters
 from paddlewheel.fluid import Clock, Fluid, from_particles
 from paddlewheel.grid.extrapolate import extrapolate
 from paddlewheel.grid.stencil import mixed
+from paddlewheel.physics import ambient
 from paddlewheel.physics.advect import move
 from paddlewheel.physics.buoyancy import decay
 from paddlewheel.physics.carried import carried, carried_faces
@@ -29,6 +30,7 @@ class Step(NamedTuple):
 
     before, boundary  the solids at its start and at its end, and `bodies` those that move freely, at the end
     open, volume      cells with their centre outside solids, bool, and the open part of these
+    ambient           the velocity beyond open sides at its start, see `physics.ambient`
     """
 
     state: State
@@ -39,6 +41,7 @@ class Step(NamedTuple):
     boundary: Boundary
     open: np.ndarray
     volume: np.ndarray
+    ambient: dict[str, np.ndarray]
 
     @property
     def end(self) -> float:
@@ -78,7 +81,11 @@ class ByGrid:
         """Velocity and smoke at the end of a step in a flow, with what the sources gave."""
         scene, grid, dt = self.fluid.scene, self.fluid.grid, step.dt
         how = {"before": step.before, "open_sides": scene.open_sides, "scheme": scene.method.advection}
-        velocity = carried_faces(grid, mixed(1, flow, 1, step.state.ahead), flow, step.boundary, dt, **how)
+        ahead, beyond = step.state.ahead, {}
+        for side in scene.open_sides:  # gas beyond it is as much ahead of its velocity as that at the side
+            gas = zip(ambient.beyond(step.ambient, side), ahead, strict=True)
+            beyond[side] = [v + ambient.layer(m, side) for v, m in gas]
+        velocity = carried_faces(grid, mixed(1, flow, 1, ahead), flow, step.boundary, dt, beyond=beyond, **how)
         clock.stop("transfer")
         smoke, heat = self._carried((step.state.density, step.state.temperature), flow, step.boundary, dt, how)
         self.emitters.onto_cells(smoke, heat, step.open, dt)
@@ -95,7 +102,7 @@ class ByGrid:
         found = iter(carried(self.fluid.grid, some, flow, boundary, dt, ambient=(0.0,) * len(some), **how))
         return [next(found) if q.any() else q for q in fields]
 
-    def settle(self, step: Step, brought: Brought, velocity, ahead, projection, known, clock) -> tuple:
+    def settle(self, step: Step, brought: Brought, velocity, ahead, beyond, projection, known, clock) -> tuple:
         """Particles, the displacement that spreads them, and the solves it took: none of them."""
         return brought.particles, self._still, []
 
@@ -148,24 +155,24 @@ class ByParticles:
         return Brought(velocity, smoke, heat, particles, first, stuck, tuple(warnings))
 
     def settle(
-        self, step: Step, brought: Brought, velocity: Faces, ahead: Faces, projection, known, clock: Clock
+        self, step: Step, brought: Brought, velocity: Faces, ahead: Faces, beyond, projection, known, clock: Clock
     ) -> tuple[Particles, Faces, list[SolveInfo]]:
         """Particles with the velocity after the pressure and what they are ahead of it, the displacement [m] that
         spreads them in the next step, and how its solve went."""
         fluid, grid, boundary, first = self.fluid, self.fluid.grid, step.boundary, brought.first
         particles = brought.particles
-        velocity, shift, solves = mixed(1, velocity, 1, ahead), grid.zeros_faces(), []
-        there = velocity
+        carried, shift, solves = mixed(1, velocity, 1, ahead), grid.zeros_faces(), []
+        there = carried
         if step.number % SPREAD_EVERY == 0:
             shift, solves = self._spread(particles, first, boundary, projection, known)
-            there = mixed(1, velocity, 1, displaced(velocity, shift, grid.h))  # where the shift will take them
+            there = mixed(1, carried, 1, displaced(carried, shift, grid.h))  # where the shift will take them
         clock.stop("density")
         particles = to_particles(grid, particles, there, brought.velocity, fluid.scene.method.flip, first)
         clock.stop("gather")
         scattered = reseed(grid, particles.position, first, boundary.phi, per_cell=fluid.per_cell, number=step.number)
         if scattered is not None:
             fluid.solids.push_out(particles.position, boundary, step.end, step.bodies, scattered)
-        particles = self._come_in(step, particles, first, velocity)
+        particles = self._come_in(step, particles, first, velocity, ahead, beyond)
         clock.stop("sources")
         return particles, shift, solves
 
@@ -184,13 +191,16 @@ class ByParticles:
         """[m³] that all smoke would fill at density 1: that which particles carry."""
         return float(particles.carried[:, 0].sum(dtype=np.float64)) * self.fluid.grid.h**3 / self.fluid.per_cell
 
-    def _come_in(self, step, particles, first, velocity) -> Particles:
-        """The particles, and new ones at open sides where gas comes in, with its velocity and without smoke."""
+    def _come_in(self, step, particles, first, velocity, ahead, beyond) -> Particles:
+        """The particles, and new ones at open sides, with the velocity beyond where gas comes in, without smoke."""
         if self._entrance is None:
             return particles
         fluid, room = self.fluid, step.volume * self._entrance
         position = refill(fluid.grid, first, room, step.boundary.phi, per_cell=fluid.per_cell, number=step.number)
-        return particles.joined(self._fresh(position, velocity)) if len(position) else particles
+        if not len(position):
+            return particles
+        velocity = ambient.coming_in(beyond, fluid.scene.open_sides, velocity, ahead, fluid.beyond.layers)
+        return particles.joined(self._fresh(position, velocity))
 
     def _fresh(self, position, velocity) -> Particles:
         """Particles with a flow's velocity, without smoke."""

@@ -29,6 +29,7 @@ from paddlewheel.fluid import Clock, Fluid
 from paddlewheel.grid.cells import open_cells, open_volumes
 from paddlewheel.grid.stencil import mixed
 from paddlewheel.grid.window import Window
+from paddlewheel.physics import ambient
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.buoyancy import lifted
 from paddlewheel.physics.pressure import Projection
@@ -77,7 +78,7 @@ class SmokeStepper(Fluid):
         return State(
             0.0, 0, velocity, np.zeros(grid.shape), self._everywhere, self.carrier.start(velocity, outside),
             grid.zeros_faces(), bodies, {}, density=smoke, temperature=heat, markers=self.emitters.markers(0, outside),
-            ahead=grid.zeros_faces(),
+            ahead=grid.zeros_faces(), tracked=ambient.at_start(self.scene.open_sides, velocity),
         )  # fmt: skip
 
     def limit(self, state: State) -> float:
@@ -107,7 +108,8 @@ class SmokeStepper(Fluid):
 
         before, boundary = self._boundaries(state, bodies, now)
         open, volume = self._measured(boundary)
-        step = Step(state, dt, number, bodies, before, boundary, open, volume)
+        beyond = state.tracked or ambient.at_start(self.scene.open_sides, state.velocity)
+        step = Step(state, dt, number, bodies, before, boundary, open, volume, beyond)
         clock.stop("solids")
 
         flow, pressure, particles, shift = state.release()
@@ -156,7 +158,8 @@ class SmokeStepper(Fluid):
         ahead = mixed(0.5, velocity, -0.5, given)
         clock.stop("extrapolate")
 
-        particles, shift, spread = self.carrier.settle(step, brought, velocity, ahead, projection, known, clock)
+        beyond = self._pushed(beyond, boundary, ahead, now - 0.5 * dt, dt)
+        particles, shift, spread = self.carrier.settle(step, brought, velocity, ahead, beyond, projection, known, clock)
         new = self.emitters.markers(number, self.outside_solids(now, bodies), dt)
         report = StepReport(
             dt, 1, worst, float(volume.sum(dtype=np.float64)) * grid.h**3, energy, inflow, outflow,
@@ -165,6 +168,7 @@ class SmokeStepper(Fluid):
         state = State(
             now, number, velocity, projection.pressure, self._everywhere, particles, shift, bodies, contacts,
             density=brought.smoke, temperature=brought.heat, markers=np.concatenate([markers, new]), ahead=ahead,
+            tracked=beyond,
         )  # fmt: skip
         clock.stop("report")
         return state, report
@@ -227,6 +231,18 @@ class SmokeStepper(Fluid):
             velocity = confined(velocity, self.grid.h, dt, scene.vorticity, open)
         self.push(self.grid, velocity, Faces(*(w > 0 for w in boundary.open)), time, dt)
         return velocity
+
+    def _pushed(self, beyond, boundary, ahead, time, dt) -> dict[str, np.ndarray]:
+        """The velocity beyond open sides after the scene's forces acted for dt, where gas at the sides follows them."""
+        sides = self.scene.open_sides
+        if not self.forces or not sides:
+            return beyond
+        where, push = Faces(*(np.zeros(m.shape, bool) for m in ahead)), self.grid.zeros_faces()
+        for side in sides:
+            for there in where:
+                ambient.layer(there, side)[...] = True
+        self.push(self.grid, push, where, time, dt)
+        return ambient.pushed(beyond, sides, boundary.open, push, mixed(2, ahead, 0, ahead))
 
     def _measured(self, boundary: Boundary) -> tuple[np.ndarray, np.ndarray]:
         """Cells with their centre outside solids, bool, and the open part of these, 0 in the others."""

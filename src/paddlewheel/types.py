@@ -269,7 +269,8 @@ class State:
     ahead      [m/s] on faces, float32: half of what forces and pressure did to smoke's velocity in the last step; what
                is carried, by particles too, is ahead of the flow by that. None without smoke
     numbered   how many particles have got an id so far; None if they get none
-    tracked    what else is known of where the liquid is, by trackers that need more than particles: arrays by name
+    tracked    what else is known, arrays by name: of where the liquid is, by trackers that need more than particles; of
+               smoke, the velocity beyond open sides
     """
 
     time: float

@@ -53,3 +53,9 @@ def test_after_one_step_the_flow_rate_is_exact():
     """Before anything has moved: to the tolerance of the solve."""
     for degrees in ANGLES:
         assert flow_rate(degrees, "area", "maccormack", 0.01, 1) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("advection", ["flip", "maccormack"])
+def test_flow_rate_stays_when_a_mouth_ends_beside_a_corner(advection):
+    """At 37° an end of the mouth is within a cell of a corner of the domain: what is wrong there must not grow."""
+    assert flow_rate(37, "area", advection, 2.0, 100) == pytest.approx(1.0, abs=0.03)
