@@ -448,6 +448,19 @@ def test_frames_that_are_missing_are_told(folder, falling, capsys):
     assert "warning" not in capsys.readouterr().err
 
 
+def test_frames_that_resume_does_not_make_are_told(folder, falling, capsys):
+    """They came before those that were kept, which the run goes on from."""
+    line = [*RUN, "--set", "dimensions=2"]
+    assert main([*line, "--frames", "3-4"]) == 0
+    assert "missing" not in capsys.readouterr().err
+    for frames in ("1-5", "1-4"):
+        assert main([*line, "--frames", frames, "--resume"]) == 0
+        told = capsys.readouterr().err
+        assert "warning: cache: missing frames, which --resume does not make: 1-2; --overwrite makes all" in told
+    assert main([*line, "--frames", "4-5", "--resume"]) == 0
+    assert "missing" not in capsys.readouterr().err
+
+
 def test_a_damaged_last_frame_is_computed_again(folder, falling, capsys):
     assert main([*RUN, "--frames", "4"]) == 0
     last = folder / "cache" / "dam-break.0004.npz"
