@@ -258,7 +258,12 @@ MISTAKES = {
     "parameter without value": ("run still-water --set tilt", "'tilt'", "name=value"),
     "parameter of a wrong kind": ("run still-water --set tilt=steep", "still-water: tilt='steep'"),
     "wrong choice": ("run still-water --set weights=aera", "weights='aera'", "did you mean 'area'?"),
-    "negative radius": ("run good.py --set radius=-1", "Sphere: radius=-1"),
+    "negative radius": ("run good.py --set radius=-1", "Sphere: radius=-1", "; in good.py: scene(radius=-1)"),
+    "text for a number": (
+        "run good.py --set level=abc --cells 8",
+        "'abc'",
+        "; in good.py: scene(level='abc', cells=8)",
+    ),
     "no function": ("run no_function.py", "no_function.py", "scene(**parameters)"),
     "no scene": ("run no_scene.py", "no_scene.py: scene() returned 7"),
     "missing parameter": ("run wants_more.py", "wants_more", "'height'", "--set"),
