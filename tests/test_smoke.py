@@ -1,6 +1,7 @@
 """Smoke in motion: what must hold of every step, whatever carries it."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -434,3 +435,21 @@ def test_the_grid_carries_velocity_along_tilted_walls_without_running_away(advec
         open = zip(simulation.state.velocity, simulation.boundary.open, strict=True)
         fastest.append(max(float(np.abs(u[w > 0]).max()) for u, w in open))
     assert max(fastest) < math.sqrt(2 * 150 * scene.buoyancy[1] * 1.5)  # all of its heat, from the bottom to the top
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "limit"),
+    [
+        ("density", 1e39, "at most 1e+30"),
+        ("temperature", 1e38, "at most 1e+30"),
+        ("temperature", -1e38, "at least -1e+30"),
+    ],
+)
+def test_more_than_single_precision_holds_is_refused(name, value, limit):
+    """Where the smoke is made, or where its function is first asked."""
+    box = Box((0, 0, 0), (1, 1, 1))
+    with pytest.raises(ValueError, match=re.escape(f"Smoke(Box): {name}={value!r}, expected {limit}")):
+        Smoke(box, **{name: value})
+    smoke = Smoke(box, **{name: lambda points: np.full(len(points), value)})
+    with pytest.raises(ValueError, match=re.escape(f"is {value:.6g}, expected {limit}")):
+        Simulation(Scene(size=(1, 1, 1 / 8), cells=8, items=[smoke]))
