@@ -9,6 +9,7 @@ import pytest
 import paddlewheel as pw
 from paddlewheel.benchmark import rigid
 from paddlewheel.bodies import velocities
+from paddlewheel.measure import thickness
 from paddlewheel.types import State
 
 N = 32
@@ -345,6 +346,45 @@ def test_bodies_thinner_than_a_cell_are_named(cells, turn):
         if caught:
             assert f"items[1] RigidBody(Moved) is {thick:.3g} m thick, less than a cell" in str(caught[0].message)
             assert caught[0].filename == __file__
+
+
+PLATE = pw.Box((0.5, -1, -1), (0.5 + 0.5 * H, 2, 2))
+BALL = pw.Sphere((0.5, 0.6, 0.5), 0.2)
+THIN = {
+    "plate": (PLATE, 0.5),
+    "turned plate": (PLATE.moved(rotate=(np.cos(0.2), 0, 0, np.sin(0.2)), about=(0.5, 0.5, 0)), 0.5),
+    "hull": (BALL - pw.Sphere((0.5, 0.6, 0.5), 0.2 - 0.5 * H), 0.5),
+    "small ball": (pw.Sphere((0.5, 0.6, 0.5), 0.3 * H), 0.6),
+    "thick plate": (pw.Box((0.5, -1, -1), (0.5 + H, 2, 2)), None),
+    "ball": (BALL, None),
+    "half-space": (pw.HalfSpace((0, 0.2, 0), (0.1, 1, 0)), None),
+    "wedge": (pw.HalfSpace((0, 0.4, 0), (0.2, 1, 0)) & pw.HalfSpace((0, 0.4, 0), (0, -1, 0)), None),
+    "everything but a room": (~pw.Box((0.01, 0.01, 0.01), (0.99, 0.99, 0.99)), None),
+    "plate on the floor": (pw.Box((-1, -1, -1), (2, 0.5 * H, 2)), None),
+}
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("name", THIN)
+def test_solids_thinner_than_a_cell_are_named(name, dimensions):
+    """But not those of no end, those that lean on a side of the domain, or edges of what is thick."""
+    shape, cells = THIN[name]
+    if dimensions == 2:
+        shape = shape.moved((0, 0, H / 2 - 0.5)) if "ball" in name or name == "hull" else shape
+    grid = tank(dimensions=dimensions).grid
+    assert thickness(grid, shape, H) == pytest.approx((cells or 1) * H, rel=1e-3)
+
+
+@pytest.mark.parametrize("motion", [None, lambda t: pw.Pose((0, 0.1, 0))])
+def test_a_thin_solid_is_named_at_the_start(motion):
+    shape = pw.Box((0.3, 0.6, -1), (0.7, 0.6 + 0.5 * H, 2))
+    with pytest.warns(UserWarning, match="thick") as caught:
+        pw.Simulation(tank(pw.Solid(shape, motion)))
+    assert [str(warning.message) for warning in caught] == [
+        f"items[1] Solid(Box) is {0.5 * H:.3g} m thick, less than a cell of {H:.3g} m: the fluid may leak through it; "
+        "make it thicker, or use more cells"
+    ]
+    assert caught[0].filename == __file__
 
 
 def test_a_body_that_has_left_is_gone():

@@ -258,7 +258,12 @@ MISTAKES = {
     "parameter without value": ("run still-water --set tilt", "'tilt'", "name=value"),
     "parameter of a wrong kind": ("run still-water --set tilt=steep", "still-water: tilt='steep'"),
     "wrong choice": ("run still-water --set weights=aera", "weights='aera'", "did you mean 'area'?"),
-    "negative radius": ("run good.py --set radius=-1", "Sphere: radius=-1"),
+    "negative radius": ("run good.py --set radius=-1", "Sphere: radius=-1", "; in good.py: scene(radius=-1)"),
+    "text for a number": (
+        "run good.py --set level=abc --cells 8",
+        "'abc'",
+        "; in good.py: scene(level='abc', cells=8)",
+    ),
     "no function": ("run no_function.py", "no_function.py", "scene(**parameters)"),
     "no scene": ("run no_scene.py", "no_scene.py: scene() returned 7"),
     "missing parameter": ("run wants_more.py", "wants_more", "'height'", "--set"),
@@ -446,6 +451,19 @@ def test_frames_that_are_missing_are_told(folder, falling, capsys):
     assert "warning: cache: missing frames, which are left out: 6-7\n" in capsys.readouterr().err
     assert main(["render", "cache", "--frames", "4-5"]) == 0
     assert "warning" not in capsys.readouterr().err
+
+
+def test_frames_that_resume_does_not_make_are_told(folder, falling, capsys):
+    """They came before those that were kept, which the run goes on from."""
+    line = [*RUN, "--set", "dimensions=2"]
+    assert main([*line, "--frames", "3-4"]) == 0
+    assert "missing" not in capsys.readouterr().err
+    for frames in ("1-5", "1-4"):
+        assert main([*line, "--frames", frames, "--resume"]) == 0
+        told = capsys.readouterr().err
+        assert "warning: cache: missing frames, which --resume does not make: 1-2; --overwrite makes all" in told
+    assert main([*line, "--frames", "4-5", "--resume"]) == 0
+    assert "missing" not in capsys.readouterr().err
 
 
 def test_a_damaged_last_frame_is_computed_again(folder, falling, capsys):

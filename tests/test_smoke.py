@@ -1,6 +1,7 @@
 """Smoke in motion: what must hold of every step, whatever carries it."""
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -495,3 +496,37 @@ def test_wind_beyond_open_sides_is_part_of_a_saved_state(tmp_path):
     for each in (simulation, again):
         each.advance(0.2)
     assert all(np.array_equal(*pair) for pair in zip(simulation.state.velocity, again.state.velocity, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "limit"),
+    [
+        ("density", 1e39, "at most 1e+30"),
+        ("temperature", 1e38, "at most 1e+30"),
+        ("temperature", -1e38, "at least -1e+30"),
+    ],
+)
+def test_more_than_single_precision_holds_is_refused(name, value, limit):
+    """Where the smoke is made, or where its function is first asked."""
+    box = Box((0, 0, 0), (1, 1, 1))
+    with pytest.raises(ValueError, match=re.escape(f"Smoke(Box): {name}={value!r}, expected {limit}")):
+        Smoke(box, **{name: value})
+    smoke = Smoke(box, **{name: lambda points: np.full(len(points), value)})
+    with pytest.raises(ValueError, match=re.escape(f"is {value:.6g}, expected {limit}")):
+        Simulation(Scene(size=(1, 1, 1 / 8), cells=8, items=[smoke]))
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("radius", [1.0, 3.0, 8.0])
+def test_a_ball_of_smoke_has_its_volume(dimensions, radius):
+    """Within 1 % from three cells' radius on, wherever it is between the cells."""
+    h = 1 / 24
+    center = (0.503, 0.51, 0.49 if dimensions == 3 else h / 2)
+    scene = Scene(
+        size=(1, 1, 1 if dimensions == 3 else h), cells=24, method=Method(advection="maccormack"),
+        items=[Smoke(Sphere(center, radius * h))],
+    )  # fmt: skip
+    volume = (4 / 3 * radius if dimensions == 3 else 1.0) * math.pi * radius**2
+    density = Simulation(scene).state.density
+    assert density.max() <= 1
+    assert density.sum(dtype=float) == pytest.approx(volume, rel=0.01 if radius >= 3 else 0.04)

@@ -11,7 +11,7 @@ import numpy as np
 from paddlewheel.hand import gripped
 from paddlewheel.items import Force, RigidBody, Solid, labelled, values_at
 from paddlewheel.kernel import kernel
-from paddlewheel.measure import carried
+from paddlewheel.measure import carried, thickness
 from paddlewheel.physics.borne import floated, soaked
 from paddlewheel.physics.coupling import Coupled, accelerated, beside_liquid, pressure_rows, wet, yielding
 from paddlewheel.physics.entry import way_into
@@ -21,7 +21,7 @@ from paddlewheel.scene import Scene
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
-from paddlewheel.solids.shapes import Shape
+from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.types import AXES, SIDES, Body, BodyFaces, Boundary, Faces, Grid, SolveFailedError, SolveInfo
 
 RESTS = 4  # times at most that what bodies rest on and the pressure are found from each other
@@ -364,7 +364,10 @@ class Bodies:
         return [Coupled(faces, body.position, inverse) for faces, body, inverse in parts]
 
     def _check_sizes(self) -> None:
-        """Refuse bodies that do not fit between two walls of the domain, and warn of those thinner than a cell."""
+        """Refuse bodies that do not fit between two walls of the domain, and warn of those thinner than a cell.
+
+        And of solids alike.
+        """
         grid, open_sides = self.scene.grid, self.scene.open_sides
         for n, (name, _) in enumerate(self._named):
             extent = self._contact.extent(n)
@@ -374,11 +377,20 @@ class Bodies:
                         f"{name} is {extent[a]:.4g} m long along {axis}: there is no room for it between walls "
                         f"{grid.size[a]:.4g} m apart"
                     )
-            thickness = self._contact.thickness(n, grid.h)
-            if thickness < _THIN * grid.h:
+            thick = self._contact.thickness(n, grid.h)
+            if thick < _THIN * grid.h:
                 warnings.warn(
-                    f"{name} is {thickness:.3g} m thick, less than a cell of {grid.h:.3g} m: liquid may leak through "
+                    f"{name} is {thick:.3g} m thick, less than a cell of {grid.h:.3g} m: liquid may leak through "
                     "it and lift it too little; make it thicker, or use more cells",
+                    stacklevel=5,
+                )
+        for name, solid in self._solids:
+            shape = solid.shape if solid.motion is None else Moved(solid.shape, solid.pose(0.0, name))
+            thick = thickness(grid, shape, grid.h)
+            if thick < _THIN * grid.h:
+                warnings.warn(
+                    f"{name} is {thick:.3g} m thick, less than a cell of {grid.h:.3g} m: the fluid may leak through "
+                    "it; make it thicker, or use more cells",
                     stacklevel=5,
                 )
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddlewheel.items import Smoke, labelled, smoke_at, velocity_at
-from paddlewheel.measure import node_distance
+from paddlewheel.measure import node_distance, refine_volumes
 from paddlewheel.physics.emission import fill, shares
 from paddlewheel.physics.seeding import seed
 from paddlewheel.scene import Scene
@@ -112,7 +112,9 @@ class Emitters:
 
     def _measured(self, name, item) -> tuple[_Given, list[_Given]]:
         """What an item gives cells, and the faces of each axis; the latter are none if it has no velocity."""
-        grid, part = self.grid, shares(node_distance(self.grid, [item.shape]))
+        grid, phi = self.grid, node_distance(self.grid, [item.shape])
+        part = shares(phi)
+        refine_volumes(part.cells, grid, item.shape, phi)
         at = np.nonzero(part.cells)
         cells = _Given(at, part.cells[at], smoke_at(name, item, grid.cell_points()[at]).astype(np.float32))
         faces = []

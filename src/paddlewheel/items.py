@@ -11,6 +11,7 @@ from paddlewheel.solids.pose import Pose, pose_at
 from paddlewheel.solids.shapes import Shape
 
 MOST_VISCOUS = 1e30  # Pa s: single precision ends at 3e38
+MOST_SMOKE = 1e30  # density, or K of either sign, likewise
 MOTIONS = ("x", "y", "z", "rx", "ry", "rz")
 _AT_REST = Pose(velocity=(0, 0, 0), angular_velocity=(0, 0, 0))
 
@@ -192,10 +193,14 @@ class Smoke:
     def __post_init__(self):
         _check_shape(self)
         name = kind_of(self)
-        if not callable(self.density) and argument.number(name, "density", self.density) < 0:
-            raise ValueError(f"{name}: density={self.density!r}, expected at least 0")
-        if not callable(self.temperature):
-            argument.number(name, "temperature", self.temperature)
+        for what, least in (("density", 0.0), ("temperature", -MOST_SMOKE)):
+            value = getattr(self, what)
+            if callable(value):
+                continue
+            if argument.number(name, what, value) < least:
+                raise ValueError(f"{name}: {what}={value!r}, expected at least {least:g}")
+            if value > MOST_SMOKE:
+                raise ValueError(f"{name}: {what}={value!r}, expected at most {MOST_SMOKE:g}")
         if self.velocity is not None and not callable(self.velocity):
             object.__setattr__(self, "velocity", argument.vector(name, "velocity", self.velocity))
         if self.rate is not None and self.rate != math.inf:
@@ -276,8 +281,8 @@ def smoke_at(name: str, item: Smoke, points: np.ndarray) -> np.ndarray:
         value = getattr(item, what)
         if callable(value):
             value = argument.evaluated(name, what, value, points, within=item.shape)
-            if what == "density":
-                _check_range(name, what, item.shape, points, value)
+            least = 0.0 if what == "density" else -MOST_SMOKE
+            _check_range(name, what, item.shape, points, value, least, MOST_SMOKE)
         out[:, column] = value
     return out
 
@@ -293,7 +298,7 @@ def viscosity_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.nda
     if not callable(item.viscosity):
         return np.full(len(points), float(item.viscosity))
     values = argument.evaluated(name, "viscosity", item.viscosity, points, within=item.shape)
-    _check_range(name, "viscosity", item.shape, points, values, MOST_VISCOUS)
+    _check_range(name, "viscosity", item.shape, points, values, 0.0, MOST_VISCOUS)
     return values
 
 
@@ -304,14 +309,14 @@ def temperature_at(name: str, item: Liquid | Inflow, points: np.ndarray) -> np.n
     return argument.evaluated(name, "temperature", item.temperature, points, within=item.shape)
 
 
-def _check_range(name, what, shape, points, values, most=math.inf) -> None:
-    """Refuse values below zero, or above the most there may be, in a shape."""
-    wrong = (values < 0) | (values > most)
+def _check_range(name, what, shape, points, values, least, most) -> None:
+    """Refuse values below the least, or above the most there may be, in a shape."""
+    wrong = (values < least) | (values > most)
     if wrong.any():
         wrong &= shape.distance(points) < 0
     if wrong.any():
         at = np.argmax(wrong)
-        limit = "at least 0" if values[at] < 0 else f"at most {most:g}"
+        limit = f"at least {least:g}" if values[at] < least else f"at most {most:g}"
         raise ValueError(f"{name}: {what} at {argument.short(points[at])} m is {values[at]:.6g}, expected {limit}")
 
 

@@ -44,6 +44,11 @@ def test_the_vortex_starts_alike_at_every_angle():
         np.testing.assert_allclose(u, [[-1, 0, 0], [0, 0, 0]], atol=1e-12)
 
 
+@pytest.mark.parametrize("degrees", [0.0, 17.0, 45.0, -30.0])
+def test_a_vortex_is_checked_at_the_angle_of_its_box(degrees):
+    assert vortex_box.turned(vortex_box.scene(cells=32, degrees=degrees)) == pytest.approx(degrees)
+
+
 def test_water_leaves_a_slope_but_not_the_steps_of_voxels():
     """R05: from the steps drops come down for a while."""
     left = {}

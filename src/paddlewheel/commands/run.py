@@ -38,6 +38,7 @@ def run(options) -> int:
     if options.resume:
         cache.refuse_other(manifest)
         done, state = cache.last()
+        _tell_missing(cache, options.frames, done)
     elif not options.overwrite:
         cache.refuse_used()
     if done >= last:
@@ -47,6 +48,15 @@ def run(options) -> int:
     if options.render:
         render.draw(cache, source, scene, cache.frames(), folder, sheet=True, video=False)
     return 0
+
+
+def _tell_missing(cache: Cache, span: tuple[int, int], done: int) -> None:
+    """Warn of frames of the span (first, last) that a run which goes on after frame `done` never makes."""
+    first, last = span
+    missing = sorted({*range(first, min(done, last) + 1)} - {*cache.frames()})
+    if missing:
+        told = f"{cache.folder}: missing frames, which --resume does not make: {spans(missing)}"
+        complain(f"warning: {told}; --overwrite makes all of them")
 
 
 def _simulate(source, scene, cache, manifest, done, state, span) -> int:

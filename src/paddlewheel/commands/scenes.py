@@ -115,7 +115,13 @@ def build(source: Source) -> Scene:
         signature.bind(**source.parameters)
     except TypeError as error:
         raise ValueError(f"{source.given}: {error}; give it with --set") from None
-    scene = source.guarded(lambda: function(**source.parameters))
+    try:
+        scene = source.guarded(lambda: function(**source.parameters))
+    except ValueError as error:
+        if not source.parameters or str(error).startswith(f"{source.given}: "):  # which says whose fault it is
+            raise
+        called = ", ".join(f"{name}={value!r}" for name, value in source.parameters.items())
+        raise ValueError(f"{error}; in {source.given}: scene({called})") from error
     if not isinstance(scene, Scene):
         raise ValueError(f"{source.given}: scene() returned {scene!r}, expected a paddlewheel.Scene")
     return scene

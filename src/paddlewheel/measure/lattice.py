@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from paddlewheel.grid.cells import at_centres, open_volumes
 from paddlewheel.items import Liquid
 from paddlewheel.kernel import kernel, prange, threads_worth
 from paddlewheel.solids.sample import sample, sample_halves
@@ -11,12 +12,34 @@ from paddlewheel.types import Grid
 
 MARGIN = 3  # cells around a moving solid in which it is measured; beyond, the distance to its box is a bound
 
+_AT_ONCE = 4096  # cells that a surface may cut
+
 ON_SURFACE = 1e-6  # cells; a node closer to the surface than this is on it
 
 
 def node_distance(grid: Grid, shapes) -> np.ndarray:
     """Signed distance to the nearest of some shapes [m] at nodes, shape (nx+1, ny+1, nz+1), float32."""
     return union(grid, node_axes(grid), shapes)
+
+
+def refine_volumes(volumes: np.ndarray, grid: Grid, shape, phi: np.ndarray) -> None:
+    """Take the part that a shape fills of each cell near its surface, in place, from points a quarter of a cell apart.
+
+    φ is its distance at nodes. A surface that is taken as flat from node to node makes a ball of three cells' radius
+    6 % too small, and 0.4 % so. Costly shapes, meshes of many cells' size most of them, are looked at half as finely.
+    """
+    cut = np.argwhere(np.abs(at_centres(phi)) < grid.h)  # half a diagonal is less
+    parts = 2 if shape.costly else 4  # along each side of a cell
+    steps = np.arange(parts + 1) / parts
+    within = np.stack(np.meshgrid(steps, steps, [0.5, 0.5] if grid.is_2d else steps, indexing="ij"), axis=-1)
+    for start in range(0, len(cut), _AT_ONCE):
+        cells = cut[start : start + _AT_ONCE]
+        points = (cells[:, None] + within.reshape(-1, 3)) * grid.h
+        fine = shape.distance(points.reshape(-1, 3)).reshape(-1, *within.shape[1:3])  # one block after another
+        fine[np.abs(fine) < ON_SURFACE * grid.h] = 0
+        filled = np.append(1 - open_volumes(fine), np.zeros((1, *fine[0, 1:, 1:].shape)), axis=0)
+        blocks = filled.reshape(len(cells), parts + 1, *filled.shape[1:])[:, :parts]  # without what is between them
+        volumes[tuple(cells.T)] = blocks.mean(axis=(1, 2, 3))
 
 
 def liquid_distance(grid: Grid, items) -> np.ndarray:
