@@ -94,6 +94,13 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip())) or [text]
 
 
+def _host(text: str) -> str:
+    """Not an empty one, which would mean all addresses, though nobody said so."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected an address, such as 127.0.0.1, or 0.0.0.0 for all")
+    return text
+
+
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from 0 to 65535")
@@ -251,7 +258,9 @@ def _add_view(commands) -> None:
         help="a name of the gallery, a Python file with scene(**parameters), or a run's folder",
     )
     _add_parameters(parser)
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)")
+    parser.add_argument(
+        "--host", type=_host, default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)"
+    )
     parser.add_argument(
         "--port", type=_port, default=8080, metavar="N", help="0 takes a free one (default: %(default)d)"
     )

@@ -348,6 +348,15 @@ def test_a_run_has_no_parameters(capsys, tmp_path):
     assert "expected a scene" in complaint(capsys, cache.folder, "--cells", 8)
 
 
+@pytest.mark.parametrize("host", ["", " "])
+def test_no_address_is_not_all_of_them(capsys, host):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["view", "dam-break", "--host", host])
+    assert end.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"--host: {host!r}: expected an address" in line
+
+
 def test_the_port_is_a_number(capsys):
     with pytest.raises(SystemExit):
         cli.main(["view", "dam-break", "--port", "http"])
