@@ -166,7 +166,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 _COMMANDS = ("run", "view", "render", "export", "gallery", "check", "first-step", "bench")
-_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "classic", "smoke", "viscosity", "startup")
+_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "classic", "smoke", "viscosity", "viewer", "startup")
 
 
 def _checked_names(arguments: list[str]) -> list[str]:
@@ -445,6 +445,7 @@ def _add_bench(commands) -> None:
     _add_classic(kinds)
     _add_smoke(kinds)
     _add_viscosity(kinds)
+    _add_viewer(kinds)
 
     start = kinds.add_parser(
         "startup",
@@ -563,6 +564,23 @@ def _add_viscosity(kinds) -> None:
     _add_tolerance(parser, 1e-4)
     _add_json(parser)
     parser.set_defaults(command=bench.viscosity)
+
+
+def _add_viewer(kinds) -> None:
+    parser = kinds.add_parser(
+        "viewer",
+        help="frames a second in the viewer, with and without a page open",
+        description="Count the frames a second of `paddlewheel view stir-by-hand --fast`, in which two bodies made of\n"
+        "triangles sink and float, with no page open and with one in Chromium, if that is installed.\n"
+        "docs/benchmarks.md says how it is measured.",
+        epilog="""examples:
+  paddlewheel bench viewer --json viewer.json
+  paddlewheel bench viewer --cells 20 --windows 3        one grid, for a short time""",
+    )
+    _add_ladder(parser, "--cells", benchmark.VIEWER_CELLS, "along each side of the tank")
+    _add_count(parser, "--windows", benchmark.WINDOWS, f"of {benchmark.WINDOW:g} s that are timed")
+    _add_json(parser)
+    parser.set_defaults(command=bench.viewer)
 
 
 def _add_ladder(parser, name: str, cells, what: str) -> None:
