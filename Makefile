@@ -13,7 +13,7 @@ help:
 	@echo "make demo     a dam breaks around a pillar; leaves frames, pictures and a film in $(DEMO)"
 	@echo "make test     lint, format, import directions and the tests (minutes)"
 	@echo "make check    make test and the slow tests, every check of the gallery among them"
-	@echo "make bench    time pressure solves, steps of liquids, bodies and smoke, and the first use; leaves figures in out/bench"
+	@echo "make bench    time pressure solves, steps of liquids, bodies and smoke, the viewer and the first use; leaves figures in out/bench"
 	@echo "make docs     build the site of README.md, docs/ and docstrings; leaves it in out/site"
 	@echo "make gallery  run, measure and draw every scene of the gallery; leaves a page in docs/gallery; goes on if stopped"
 	@echo "make figures  draw again the pictures of README.md and docs/"
@@ -56,6 +56,7 @@ bench: $(INSTALLED)
 	$(BIN)/paddlewheel bench walls --json out/bench/walls.json
 	$(BIN)/paddlewheel bench smoke --json out/bench/smoke.json
 	$(BIN)/paddlewheel bench classic --json out/bench/classic.json --plot out/bench/classic.png
+	$(BIN)/paddlewheel bench viewer --json out/bench/viewer.json
 	$(BIN)/paddlewheel bench startup
 
 docs: $(INSTALLED)

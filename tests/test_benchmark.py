@@ -2,6 +2,9 @@
 
 import io
 import json
+import threading
+import time
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -10,6 +13,7 @@ from rich.console import Console
 
 from paddlewheel import benchmark
 from paddlewheel.benchmark.steps import _growth
+from paddlewheel.benchmark.viewer import run_viewer
 from paddlewheel.commands import bench
 from paddlewheel.commands.estimate import particle_count
 from paddlewheel.gallery import separation
@@ -296,3 +300,64 @@ def test_sweeps_are_told(sweeps, tmp_path):
     assert any(line.startswith("multigrid: as n to the power of") for line in benchmark.classic_summary(sweeps))
     picture.draw_sweeps(sweeps, tmp_path / "sweeps.png")
     assert (tmp_path / "sweeps.png").stat().st_size > 1000
+
+
+class Clockwork:
+    """A viewer of a hundred frames a second, exactly."""
+
+    def __init__(self):
+        self.began, self.stopped = time.perf_counter(), threading.Event()
+
+    @contextmanager
+    def __call__(self, cells):
+        yield benchmark.Viewed("", lambda: self.stopped.wait(60), self.stopped.set, self.frames, lambda: 0)
+
+    def frames(self):
+        return int(100 * (time.perf_counter() - self.began))
+
+
+@pytest.fixture
+def short(monkeypatch):
+    for name, seconds in {"WARM_SECONDS": 0.0, "WINDOW": 0.5, "PATIENCE": 1.0}.items():
+        monkeypatch.setitem(run_viewer.__globals__, name, seconds)
+
+
+def test_frames_are_counted_by_the_clock(short):
+    row = run_viewer(Clockwork(), 20, False, 3)
+    assert row["frames_per_second"] == pytest.approx(100, rel=0.05)
+    assert row["slowest"] <= row["frames_per_second"] <= row["fastest"]
+    assert row["frames"] >= 48 + 150 - 3
+
+
+def test_a_viewer_that_makes_no_frame_ends_the_benchmark(short):
+    clockwork = Clockwork()
+    clockwork.frames = lambda: 0
+    with pytest.raises(OSError, match=r"waited 1 s for the first frames"):
+        run_viewer(clockwork, 20, False, 1)
+
+
+def test_a_page_is_opened_if_there_is_a_browser(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/chromium")
+    assert benchmark.viewer_cases() == [(20, False), (20, True), (32, False), (32, True)]
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert benchmark.viewer_cases() == [(20, False), (32, False)]
+    with pytest.raises(ValueError, match="cells=4"):
+        benchmark.viewer_cases([4])
+
+
+@pytest.mark.slow
+def test_frames_of_the_viewer_are_counted_and_told():
+    pytest.importorskip("viser", reason="the extra 'view' is not installed")
+    page = benchmark.chromium() is not None
+    result = benchmark.viewer(bench.stirred, benchmark.viewer_cases([10]), windows=2)
+    assert [(row["cells"], row["page"]) for row in result["rows"]] == [(10, False), (10, True)][: 1 + page]
+    for row in result["rows"]:
+        assert 0 < row["slowest"] <= row["frames_per_second"] <= row["fastest"]
+        assert row["frames"] > 48
+    assert json.loads(json.dumps(result)) == result
+    console = Console(file=io.StringIO(), record=True, width=120)
+    console.print(benchmark.viewer_table(result), *benchmark.viewer_summary(result))
+    text = console.export_text()
+    assert "…" not in text
+    assert "10³" in text
+    assert ("drawn by Chromium" in text) == page

@@ -326,6 +326,8 @@ MISTAKES = {
     "liquid on cells as text": ("bench liquid --cells 32,many", "'32,many'"),
     "unknown liquid": ("bench liquid --scene spere", "--scene", "'spere'", "sphere"),
     "no steps": ("bench liquid --steps 0", "steps=0", "from 1"),
+    "no windows of the viewer": ("bench viewer --windows 0", "windows=0", "from 1"),
+    "viewer on too few cells": ("bench viewer --cells 4", "cells=4"),
     "no steps of walls": ("bench walls --steps 0", "steps=0", "from 1"),
     "no frames of smoke": ("bench smoke --frames 0", "frames=0", "from 1"),
     "first step of smoke": ("first-step paddle", "the scene has Smoke", "liquid only"),

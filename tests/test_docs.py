@@ -39,6 +39,7 @@ ALWAYS_SHORTER = {  # on the grids they go through by themselves these take many
     "paddlewheel bench liquid --json liquid.json --plot liquid.png": "--cells 16 --steps 2",
     "paddlewheel bench liquid --scene sphere": "--cells 16 --steps 2",
     "paddlewheel bench bodies --json bodies.json": "--plane 16 --cells 16",
+    "paddlewheel bench viewer --json viewer.json": "--cells 12 --windows 1",
 }
 
 EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])

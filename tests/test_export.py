@@ -110,11 +110,32 @@ def test_a_folder_without_a_run_is_named(run, capsys):
     )
 
 
-def test_a_damaged_frame_is_named(run, capsys):
+@pytest.mark.parametrize("damaged", [1, 2])
+def test_a_damaged_frame_is_left_out_and_named(run, capsys, damaged):
+    """As a missing one: with the others the files are whole, also those of all frames together."""
+    path = run / f"tank.{damaged:04}.npz"
+    path.write_bytes(path.read_bytes()[:1000])
+    assert main(["export", "out/tank", "--what", "particles", "--format", "vtk"]) == 0
+    told = capsys.readouterr().err
+    assert f"warning: frame {damaged} is left out: out/tank/tank.{damaged:04}.npz: damaged" in told
+    assert told.count("\n") == 1
+    listed = (run / "export" / "tank.particles.pvd").read_text()
+    assert [f"{n:04}" in listed for n in (1, 2, 3, 4)] == [n != damaged for n in (1, 2, 3, 4)]
+
+
+def test_a_stage_is_written_without_the_damaged_frame(run):
+    pxr = pytest.importorskip("pxr.Usd")
     (run / "tank.0002.npz").write_bytes(b"nothing")
-    assert main(["export", "out/tank", "--what", "particles"]) == 2
-    assert "tank.0002.npz: damaged" in capsys.readouterr().err
-    assert (run / "export" / "tank.particles.0001.ply").exists()
+    assert main(["export", "out/tank", "--format", "usd"]) == 0
+    stage = pxr.Stage.Open(str(run / "export" / "tank.usd"))
+    assert stage.GetPrimAtPath("/tank/fluid/surface").GetAttribute("points").GetTimeSamples() == [1, 3, 4]
+
+
+def test_a_run_without_a_whole_frame_is_refused(run, capsys):
+    for path in run.glob("*.npz"):
+        path.write_bytes(b"nothing")
+    assert main(["export", "out/tank"]) == 2
+    assert capsys.readouterr().err == "paddlewheel: error: out/tank: no frame to export is whole, of 1-4\n"
 
 
 def test_a_missing_extra_is_named(run, capsys, monkeypatch):

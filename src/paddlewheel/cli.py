@@ -94,6 +94,13 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip())) or [text]
 
 
+def _host(text: str) -> str:
+    """Not an empty one, which would mean all addresses, though nobody said so."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected an address, such as 127.0.0.1, or 0.0.0.0 for all")
+    return text
+
+
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from 0 to 65535")
@@ -159,7 +166,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 _COMMANDS = ("run", "view", "render", "export", "gallery", "check", "first-step", "bench")
-_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "classic", "smoke", "viscosity", "startup")
+_BENCHMARKS = ("pressure", "liquid", "bodies", "walls", "classic", "smoke", "viscosity", "viewer", "startup")
 
 
 def _checked_names(arguments: list[str]) -> list[str]:
@@ -251,7 +258,9 @@ def _add_view(commands) -> None:
         help="a name of the gallery, a Python file with scene(**parameters), or a run's folder",
     )
     _add_parameters(parser)
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)")
+    parser.add_argument(
+        "--host", type=_host, default="127.0.0.1", metavar="ADDRESS", help="where to listen (default: %(default)s)"
+    )
     parser.add_argument(
         "--port", type=_port, default=8080, metavar="N", help="0 takes a free one (default: %(default)d)"
     )
@@ -436,6 +445,7 @@ def _add_bench(commands) -> None:
     _add_classic(kinds)
     _add_smoke(kinds)
     _add_viscosity(kinds)
+    _add_viewer(kinds)
 
     start = kinds.add_parser(
         "startup",
@@ -554,6 +564,23 @@ def _add_viscosity(kinds) -> None:
     _add_tolerance(parser, 1e-4)
     _add_json(parser)
     parser.set_defaults(command=bench.viscosity)
+
+
+def _add_viewer(kinds) -> None:
+    parser = kinds.add_parser(
+        "viewer",
+        help="frames a second in the viewer, with and without a page open",
+        description="Count the frames a second of `paddlewheel view stir-by-hand --fast`, in which two bodies made of\n"
+        "triangles sink and float, with no page open and with one in Chromium, if that is installed.\n"
+        "docs/benchmarks.md says how it is measured.",
+        epilog="""examples:
+  paddlewheel bench viewer --json viewer.json
+  paddlewheel bench viewer --cells 20 --windows 3        one grid, for a short time""",
+    )
+    _add_ladder(parser, "--cells", benchmark.VIEWER_CELLS, "along each side of the tank")
+    _add_count(parser, "--windows", benchmark.WINDOWS, f"of {benchmark.WINDOW:g} s that are timed")
+    _add_json(parser)
+    parser.set_defaults(command=bench.viewer)
 
 
 def _add_ladder(parser, name: str, cells, what: str) -> None:

@@ -57,6 +57,23 @@ def latest(driver):
     return driver.latest.after(0, 0)[1]
 
 
+def frames_later(session, count):
+    """Wait for so many frames, however long the machine takes for them."""
+    number = latest(session).number
+    assert until(lambda: latest(session).number >= number + count)
+
+
+def steady(browser, canvas):
+    """Wait until the page has drawn all that it was sent."""
+
+    def unchanged():
+        before = picture(browser)
+        time.sleep(0.3)
+        return np.abs(picture(browser) - before)[canvas].max() < 5
+
+    assert until(unchanged)
+
+
 def press(browser, label):
     """Click a button, once it is there: the page may still be making it, or put another in its place."""
     from selenium.common.exceptions import StaleElementReferenceException
@@ -112,11 +129,11 @@ def test_play_pause_step_and_throw(browser, viewer):
 
     press(browser, "Pause")
     assert until(lambda: not session.playing)
-    time.sleep(1.0)
+    canvas = (slice(160, None), slice(0, 900))
+    steady(browser, canvas)
     number, still = latest(session).number, picture(browser, "2-paused")
     time.sleep(0.5)
     assert latest(session).number == number
-    canvas = (slice(160, None), slice(0, 900))
     assert np.abs(picture(browser) - still)[canvas].max() < 5
 
     press(browser, "Step")
@@ -133,7 +150,7 @@ def _drag_and_throw(browser, session, client):
     from selenium.webdriver.common.actions.mouse_button import MouseButton
 
     assert until(lambda: latest(session).bodies[1].position[1] < 0.2)  # it lies on the ground
-    time.sleep(1.0)
+    frames_later(session, 24)
     stone = latest(session).bodies[1].position.copy()
     x, y = on_screen(client, stone)
     assert _under_water(latest(session), stone)
@@ -151,16 +168,18 @@ def _drag_and_throw(browser, session, client):
     chain.perform()
     for step in range(12):
         move((x - 12 * step, y - 8 * step))
-        time.sleep(0.25)
+        frames_later(session, 6)
     assert until(lambda: session.held == 1), "no body is held"
-    dragged = picture(browser, "3-dragged")
+    assert until(lambda: np.linalg.norm(latest(session).bodies[1].position - stone) > 0.15)
+    frames_later(session, 6)
     led = latest(session).bodies[1].position.copy()
-    assert np.linalg.norm(led - stone) > 0.15
     assert _under_water(latest(session), led)
-    assert np.abs(dragged[y, x] - before[y, x]).max() > 20  # water is seen where it was
+    assert until(lambda: np.abs(picture(browser) - before)[y, x].max() > 20)  # water is seen where it was
+    picture(browser, "3-dragged")
     for step in range(6):
         move((x - 132, y - 88 - 25 * step))
-    time.sleep(0.15)
+        frames_later(session, 1)
+    frames_later(session, 3)
     chain = ActionChains(browser, duration=0)
     chain.w3c_actions.pointer_action.pointer_up(MouseButton.LEFT)
     chain.perform()

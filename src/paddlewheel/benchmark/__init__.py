@@ -1,4 +1,4 @@
-"""How fast and how large: pressure solves and time steps on ladders of grids, rigid bodies, and the first use.
+"""How fast and how large: pressure solves and time steps on ladders of grids, bodies, the viewer, and the first use.
 
 Every case runs in a process of its own, so that its peak memory is its own.
 docs/benchmarks.md says what each figure means.
@@ -65,6 +65,18 @@ from paddlewheel.benchmark.steps import (
     liquid_table,
     step_traffic,
 )
+from paddlewheel.benchmark.viewer import (
+    VIEWER_CELLS,
+    WINDOW,
+    WINDOWS,
+    Viewed,
+    ViewerCase,
+    chromium,
+    viewer,
+    viewer_cases,
+    viewer_summary,
+    viewer_table,
+)
 from paddlewheel.benchmark.walls import WALL_CELLS, WALL_STEPS, walls, walls_summary, walls_table
 
 __all__ = [
@@ -80,17 +92,23 @@ __all__ = [
     "SPHERE_CELLS",
     "STAGES",
     "STEPS",
+    "VIEWER_CELLS",
     "VISCOUS_CELLS",
     "WALL_CELLS",
     "WALL_STEPS",
     "WARM_STEPS",
+    "WINDOW",
+    "WINDOWS",
     "BodiesCase",
     "Case",
     "LiquidCase",
     "SmokeCase",
+    "Viewed",
+    "ViewerCase",
     "ViscousCase",
     "bodies_ladder",
     "bodies_summary",
+    "chromium",
     "classic",
     "classic_summary",
     "classic_table",
@@ -120,6 +138,10 @@ __all__ = [
     "step_traffic",
     "traffic",
     "triad_bandwidth",
+    "viewer",
+    "viewer_cases",
+    "viewer_summary",
+    "viewer_table",
     "viscosity",
     "viscosity_summary",
     "viscosity_table",

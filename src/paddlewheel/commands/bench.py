@@ -1,16 +1,21 @@
 """`paddlewheel bench`: speed and memory."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from paddlewheel import benchmark
 from paddlewheel.commands.terminal import console, progress
-from paddlewheel.gallery import liquid_in_sphere, separation
+from paddlewheel.gallery import liquid_in_sphere, separation, stir_by_hand
+from paddlewheel.kernel import leave_one
 from paddlewheel.output import picture
 from paddlewheel.output.cache import replace
+from paddlewheel.output.viewer.gate import HERE, Gate
+from paddlewheel.output.viewer.page import Page, require
+from paddlewheel.output.viewer.session import Session
 
 
 class Ladder(NamedTuple):
@@ -100,6 +105,47 @@ def smoke(options) -> int:
     if options.json is not None:
         _write_json(options.json, result)
     return 0
+
+
+def viewer(options) -> int:
+    """Count the frames of `stir-by-hand` in the viewer."""
+    cases = benchmark.viewer_cases(options.cells)
+    _check_writable(options.json)
+    require()
+    result = benchmark.viewer(stirred, cases, options.windows, progress)
+    _tell([benchmark.viewer_table(result)], benchmark.viewer_summary(result))
+    if options.json is not None:
+        _write_json(options.json, result)
+    return 0
+
+
+@contextmanager
+def stirred(cells: int) -> Iterator[benchmark.Viewed]:
+    """`paddlewheel view stir-by-hand --fast`, without anything said."""
+    scene = stir_by_hand.scene(cells=cells)
+    session = Session(scene)
+    session.playing = session.hurry = True
+    page = Page(session, scene, "stir-by-hand – Paddlewheel")
+    try:
+        gate = Gate(HERE, 0, page.port, None)
+        try:
+            leave_one()  # to the browser
+            yield benchmark.Viewed(
+                gate.url, session.serve, session.stop, partial(_frames_made, session), partial(_tabs, page)
+            )
+        finally:
+            gate.close()
+    finally:
+        page.close()
+
+
+def _frames_made(session: Session) -> int:
+    _, latest = session.latest.after(0, 0)
+    return 0 if latest is None else latest.number
+
+
+def _tabs(page: Page) -> int:
+    return len(page.server.get_clients())
 
 
 def startup(options) -> int:

@@ -1,12 +1,14 @@
 """`paddlewheel export`: the frames of a run as files for other programs."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from paddlewheel.commands import render, scenes
 from paddlewheel.commands.terminal import complain, progress
-from paddlewheel.output.cache import Cache, replace
+from paddlewheel.output.cache import Cache, replace, spans
 from paddlewheel.output.export import FORMATS, WHAT, Exporter, Frames, blender_script
 from paddlewheel.solids import argument
+from paddlewheel.types import State
 
 
 def export(options) -> int:
@@ -25,7 +27,7 @@ def export(options) -> int:
         complain(f"warning: {warning}")
     wanted = {held for name in formats for held in FORMATS[name].holds} & set(what or WHAT)
     made = source.guarded(lambda: Frames(scene, wanted, options.cells, options.smooth))
-    check_there(cache.folder, made.available(cache.load(frames[0])), formats, what)
+    check_there(cache.folder, made.available(_first(cache, frames)), formats, what)
     folder = options.out or cache.folder / "export"
     folder.mkdir(parents=True, exist_ok=True)
     exporters = [FORMATS[name].exporter(folder, cache.name, float(scene.fps), scene.grid.size) for name in formats]
@@ -37,11 +39,23 @@ def export(options) -> int:
     return 0
 
 
+def _first(cache: Cache, frames: list[int]) -> State:
+    """The first of them that is whole."""
+    for number in frames:
+        with suppress(ValueError):
+            return cache.load(number)
+    raise ValueError(f"{cache.folder}: no frame to export is whole, of {spans(frames)}")
+
+
 def _write(source: scenes.Source, cache: Cache, frames: list[int], made: Frames, exporters: list[Exporter]) -> None:
     """Frame by frame, so that there is never more than one in memory; and tell of what was written."""
     files: list[list[Path]] = [[] for _ in exporters]
     for number in progress(frames):
-        state = cache.load(number)
+        try:
+            state = cache.load(number)
+        except ValueError as error:  # it is damaged, and the others are still wanted
+            complain(f"warning: frame {number} is left out: {error}")
+            continue
         frame = source.guarded(lambda number=number, state=state: made.make(number, state))
         for exporter, written in zip(exporters, files, strict=True):
             written += exporter.write(frame)

@@ -226,3 +226,21 @@ def test_where_only_the_surface_is_tracked_there_are_no_particles(surface):
     assert Frames(scene).available(state) == ["surface", "velocity"]
     with pytest.raises(ValueError, match="cells=12"):
         Frames(scene, cells=12)
+
+
+@pytest.mark.parametrize("cells", [15, 20, 22])
+def test_a_domain_need_not_be_a_whole_number_of_the_new_cells(cells):
+    """Of 11 × 7 × 5 cells, half full: 20 along the longest side are 12.7 × 9.1 along the others, and 22 are 14 × 10.
+
+    The liquid ends at the sides of the domain, and not at those of a grid that covers it; with as much as the run has.
+    """
+    scene = Scene(size=(1.1, 0.7, 0.5), cells=11, items=[Liquid(HalfSpace((0, 0.35, 0), (0, 1, 0)))])
+    frame = Frames(scene, ("surface",), cells=cells).make(1, Simulation(scene).state)
+    low, high = frame.surface.vertices.min(axis=0), frame.surface.vertices.max(axis=0)
+    assert as_trimesh(frame.surface).is_watertight
+    assert np.allclose(low, 0, atol=1e-6)
+    assert np.allclose(high, (1.1, 0.35, 0.5), atol=(1e-6, 1.1 / cells, 1e-6))
+    assert as_trimesh(frame.surface).volume == pytest.approx(1.1 * 0.35 * 0.5, rel=0.02)
+    phi, h = frame.surface_phi
+    places = (np.indices(phi.shape) - BEYOND + 0.5) * h
+    assert (phi[(places > np.reshape((1.1, 0.7, 0.5), (3, 1, 1, 1))).any(axis=0)] > 0).all()

@@ -39,6 +39,15 @@ def test_the_stage_says_how_long_and_how_fast(stage):
     assert stage.GetDefaultPrim().GetPath() == "/run"
 
 
+@pytest.mark.parametrize("name", ["run.0006.usd", "run.manifest.usd"])
+def test_every_file_says_its_units_when_it_is_opened_alone(stage, tmp_path, name):
+    alone = Usd.Stage.Open(str(tmp_path / name))
+    assert UsdGeom.StageHasAuthoredMetersPerUnit(alone)
+    assert alone.HasAuthoredMetadata("upAxis")
+    assert UsdGeom.GetStageMetersPerUnit(alone) == 1.0
+    assert UsdGeom.GetStageUpAxis(alone) == "Y"
+
+
 def test_values_are_in_clips_and_not_in_the_root(stage):
     surface = UsdGeom.Mesh(stage.GetPrimAtPath("/run/fluid/surface"))
     assert surface.GetSubdivisionSchemeAttr().Get() == "none"

@@ -1,6 +1,6 @@
 """Frames of a run, made ready for export: what is wanted of each state."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,7 +9,18 @@ from scipy import ndimage
 from paddlewheel.items import RigidBody, Solid
 from paddlewheel.measure import Solids
 from paddlewheel.output.export.rigid import Rigids
-from paddlewheel.output.export.surface import at_cells, closed, from_particles, holding, into_solids, mesh_of, smoothed
+from paddlewheel.output.export.surface import (
+    at_cells,
+    beyond,
+    closed,
+    covering,
+    ended,
+    from_particles,
+    holding,
+    into_solids,
+    mesh_of,
+    smoothed,
+)
 from paddlewheel.output.export.things import Field, Frame, Points
 from paddlewheel.physics.surface import liquid_volume
 from paddlewheel.scene import Scene
@@ -44,11 +55,11 @@ class Frames:
         self.grid = scene.grid if self.cells is None else self._other_grid()
         self.solids = self._run_solids = self._measured_on(scene.grid)
         if self.cells is not None:
-            self.solids = self._measured_on(self.grid)
+            self.solids = self._measured_on(self.grid, beyond(self.grid, scene.grid.size))
         self._rigid = Rigids(scene) if self._wanted("bodies") else None
 
-    def _measured_on(self, grid: Grid) -> Solids:
-        return Solids(grid, self.scene.items, self.scene.method.weights, self.scene.open_sides)
+    def _measured_on(self, grid: Grid, more: Sequence[Solid] = ()) -> Solids:
+        return Solids(grid, [*self.scene.items, *more], self.scene.method.weights, self.scene.open_sides)
 
     def _other_grid(self) -> Grid:
         scene = self.scene
@@ -67,7 +78,7 @@ class Frames:
             )
         if scene.grid.is_2d:
             raise ValueError(f"export: cells={cells}: a 2-D run is as thick as its cells; expected a 3-D one")
-        return Grid.from_size(scene.size, cells)
+        return covering(scene.grid.size, cells)
 
     def _wanted(self, what: str) -> bool:
         return self.what is None or what in self.what
@@ -109,8 +120,9 @@ class Frames:
         if self.smooth or self.cells is not None:
             phi = holding(phi, boundary.phi, grid.h, self._volume(state))
         phi = into_solids(phi, boundary.phi, grid.h)
-        mesh = mesh_of(phi, grid.h, state.velocity, self.scene.grid.h)
-        return frame._replace(surface=mesh, surface_phi=(closed(phi, grid.h), grid.h))
+        size = self.scene.grid.size
+        mesh = mesh_of(phi, grid.h, state.velocity, self.scene.grid.h, size)
+        return frame._replace(surface=mesh, surface_phi=(closed(ended(phi, grid, size), grid.h), grid.h))
 
     def _volume(self, state) -> float:
         """[m³] of liquid in the run."""

@@ -1,14 +1,18 @@
 """The liquid's surface as a mesh: from φ of a frame, or from its particles on a coarser or finer grid."""
 
+from math import ceil
+
 import numpy as np
 from scipy import ndimage
 
 from paddlewheel.grid.cells import at_centres
 from paddlewheel.grid.levelset import extend_into_solids, liquid_box
+from paddlewheel.items import Solid
 from paddlewheel.output.export.things import Mesh
 from paddlewheel.physics.seeding import enclose_strays
 from paddlewheel.physics.surface import liquid_volume, surface_distance
 from paddlewheel.physics.transfer import sorted_by_cell
+from paddlewheel.solids.shapes import Box
 from paddlewheel.types import Boundary, Faces, Grid, Particles
 
 BEYOND = 4  # layers of cells around the domain, in which liquid ends
@@ -16,6 +20,31 @@ _OVERLAP = 0.5  # cells that liquid reaches into solids, so that no gap shows be
 _MARGIN = 2  # cells around what is meshed
 _HAIR = 1e-3  # cells
 _MOST_SHIFT, _HALVINGS = 0.5, 12  # cells, of what φ is moved by; down to 1e-4
+
+
+def covering(size, cells: int) -> Grid:
+    """The grid of `cells` cubes along the longest side of a domain [m] that covers it: by up to a cell more at the far
+    sides, of which the liquid must know nothing (`beyond`, `ended`, and the size in `mesh_of`)."""
+    if cells < 1:
+        raise ValueError(f"export: cells={cells}: expected a whole number from 1 on")
+    h = max(size) / cells
+    return Grid(tuple(max(1, ceil(side / h - _HAIR)) for side in size), h)
+
+
+def beyond(grid: Grid, size) -> list[Solid]:
+    """What keeps liquid out of the room that a grid has beyond the far sides of a domain [m], if it has any."""
+    if np.allclose(grid.size, size, rtol=0, atol=_HAIR * grid.h):
+        return []
+    return [Solid(~Box(np.negative(grid.size), size))]
+
+
+def ended(phi: np.ndarray, grid: Grid, size) -> np.ndarray:
+    """φ [m] of liquid that ends at the far sides of a domain [m], if the grid goes on."""
+    for axis, side in enumerate(size):
+        if grid.size[axis] > side + _HAIR * grid.h:
+            past = (np.arange(grid.shape[axis]) + 0.5) * grid.h - side
+            phi = np.maximum(phi, np.float32(past).reshape(np.where(np.arange(3) == axis, -1, 1)))
+    return phi
 
 
 def from_particles(grid: Grid, particles: Particles, boundary: Boundary, per_cell: float) -> np.ndarray:
@@ -74,12 +103,13 @@ def _to_sides(shape, h) -> np.ndarray:
     return -h * np.minimum(np.minimum.outer(steps[0], steps[1])[:, :, None], steps[2])
 
 
-def mesh_of(phi: np.ndarray, h: float, velocity: Faces, cell: float) -> Mesh:
+def mesh_of(phi: np.ndarray, h: float, velocity: Faces, cell: float, size=None) -> Mesh:
     """The surface φ = 0 by marching cubes, closed at the sides of the domain; velocity on faces of length `cell` [m].
 
     The lattice goes on to the sides, and a hair's breadth beyond them to where there is no liquid: so sides are met
-    by sharp edges.
+    by sharp edges. A domain may be smaller than its cells: of `size` [m].
     """
+    size = np.array(phi.shape) * h if size is None else np.asarray(size)
     if not (phi < 0).any():
         nothing = np.empty((0, 3), np.float32)
         return Mesh(nothing, np.empty((0, 3), np.int32), nothing)
@@ -87,17 +117,19 @@ def mesh_of(phi: np.ndarray, h: float, velocity: Faces, cell: float) -> Mesh:
     lines = []
     values = phi[box]
     for axis, (part, n) in enumerate(zip(box, phi.shape, strict=True)):
-        line, values = [(np.arange(part.start, part.stop) + 0.5) * h], np.moveaxis(values, axis, 0)
+        centres, values = (np.arange(part.start, part.stop) + 0.5) * h, np.moveaxis(values, axis, 0)
+        inside = np.count_nonzero(centres < size[axis] - _HAIR * h)
+        line, values = [centres[:inside]], values[:inside]
         if part.start == 0:
             line.insert(0, [-_HAIR * h, 0.0])
             values = np.concatenate([np.abs(values[:1]) + h, values[:1], values])
-        if part.stop == n:
-            line.append([n * h, (n + _HAIR) * h])
+        if part.stop == n or inside < len(centres):
+            line.append([size[axis], size[axis] + _HAIR * h])
             values = np.concatenate([values, values[-1:], np.abs(values[-1:]) + h])
         lines.append(np.concatenate(line))
         values = np.moveaxis(values, 0, axis)
     vertices, faces = marching_cubes(values, lines)
-    vertices = np.clip(vertices, 0, np.array(phi.shape) * h)
+    vertices = np.clip(vertices, 0, size)
     return Mesh(np.float32(vertices), np.int32(faces), at_points(velocity, cell, vertices))
 
 

@@ -59,7 +59,7 @@ class Usd(Exporter):
         return made
 
     def _write_clip(self, path, frame) -> None:
-        from pxr import Sdf, Usd, Vt
+        from pxr import Sdf, Vt
 
         def put(kind, values):
             prim = stage.OverridePrim(f"{self._root}/{_FLUID}/{kind}")
@@ -68,7 +68,7 @@ class Usd(Exporter):
                 attribute.Set(getattr(Vt, _VT[type_name]).FromNumpy(array), frame.number)
             self._kinds.add(kind)
 
-        stage = Usd.Stage.CreateNew(str(path))
+        stage = _new_stage(path)
         stage.SetStartTimeCode(frame.number)
         stage.SetEndTimeCode(frame.number)
         if frame.surface is not None:
@@ -80,9 +80,9 @@ class Usd(Exporter):
 
     def _write_manifest(self, path) -> None:
         """Which attributes the clips have, without values."""
-        from pxr import Sdf, Usd
+        from pxr import Sdf
 
-        stage = Usd.Stage.CreateNew(str(path))
+        stage = _new_stage(path)
         for kind in sorted(self._kinds):
             prim = stage.OverridePrim(f"{self._root}/{_FLUID}/{kind}")
             for name, type_name in _ATTRIBUTES[kind].items():
@@ -91,11 +91,9 @@ class Usd(Exporter):
         stage.Save()
 
     def _write_root(self, path) -> None:
-        from pxr import Usd, UsdGeom
+        from pxr import UsdGeom
 
-        stage = Usd.Stage.CreateNew(str(path))
-        UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
-        UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+        stage = _new_stage(path)
         stage.SetTimeCodesPerSecond(self.fps)
         stage.SetFramesPerSecond(self.fps)
         numbers = [number for number, _ in self._clips]
@@ -151,6 +149,16 @@ class Usd(Exporter):
         mesh.CreateExtentAttr(Vt.Vec3fArray.FromNumpy(_extent(vertices, 0)))
         mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(first.faces), 3, np.int32)))
         mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(first.faces.ravel()))
+
+
+def _new_stage(path):
+    """An empty stage in metres, y up: also a file of one frame says so, for whoever opens it alone."""
+    from pxr import Usd, UsdGeom
+
+    stage = Usd.Stage.CreateNew(str(path))
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y)
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    return stage
 
 
 # The attributes of clips and their types, and the classes of USD that hold such arrays.

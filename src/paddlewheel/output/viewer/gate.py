@@ -99,7 +99,7 @@ class Gate:
     @property
     def url(self) -> str:
         """The link for the browser; of all addresses of this machine, its name."""
-        host = socket.gethostname() if self.host in ("0.0.0.0", "::", "") else self.host
+        host = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
         host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self.port}/" + (f"?token={self.token}" if self.token else "")
 
