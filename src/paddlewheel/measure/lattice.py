@@ -62,7 +62,7 @@ def union(grid, axes, shapes, sample=sample) -> np.ndarray:
     out = np.empty(phi.shape, np.float32)
     with threads_worth(out.size):
         _settle(out, phi, farthest, ON_SURFACE * grid.h)
-    return np.ascontiguousarray(np.broadcast_to(out, counts))
+    return out if out.shape == counts else np.repeat(out, counts[2], axis=2)
 
 
 @kernel
