@@ -465,7 +465,7 @@ def test_without_forces_the_energy_of_vortices_only_falls_between_open_sides(adv
 
 @pytest.mark.parametrize("advection", ["apic", "maccormack"])
 def test_heated_gas_between_open_sides_is_no_faster_than_its_heat_makes_it(advection):
-    """A steady plume is lifted by β T over no more than the height; as it starts and sways some is up to a fifth faster.
+    """A steady plume is lifted by β T over no more than the height; some is up to a fifth faster as it sways.
 
     Wind that nothing drove blew through all of the domain, with 12 and 60 m²/s² of energy.
     """
