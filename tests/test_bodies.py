@@ -442,6 +442,24 @@ def test_a_plate_thinner_than_a_cell_does_not_stop_a_run():
         assert np.linalg.eigvalsh(masses[0][[0, 1, 5]][:, [0, 1, 5]]).min() > 0.0
 
 
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_a_body_of_hardly_any_weight_rises_as_one_of_a_hundred_thousandth_of_the_liquids_density(dimensions):
+    """What the solve leaves would fling off a lighter one; who asks for it is told."""
+    ball = pw.Sphere((0.5, 0.3, 0.5 if dimensions == 3 else H / 2), 0.15)
+    light = tank(pw.RigidBody(ball, 0.01), dimensions=dimensions)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = pw.Simulation(light)
+    with pytest.warns(UserWarning, match=r"items\[1\] RigidBody\(Sphere\) of 1e-08 kg/m³ moves as one of 0.01"):
+        lighter = pw.Simulation(tank(pw.RigidBody(ball, 1e-8), dimensions=dimensions))
+    for simulation in (expected, lighter):
+        for _ in range(6):
+            report = simulation.step()
+            assert max(info.iterations for info in report.solves) <= 8
+    for one, other in zip(expected.state.bodies[0], lighter.state.bodies[0], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("advection", ["flip", "apic", "semi-lagrangian", "maccormack"])
 def test_a_body_gives_of_its_momentum_once(advection):
     """A cylinder that starts to move in still liquid has ρs/(ρs + ρ) of its velocity left, and keeps it."""

@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.types import AXES, SIDES, Body, BodyFaces, Boundary, Faces, Grid, SolveFailedError, SolveInfo
 
 RESTS = 4  # times at most that what bodies rest on and the pressure are found from each other
+LIGHTEST = 1e-5  # of the fluid's density, which a body has at least: less is lost beside the tolerance of the pressure
 STILL = 3e-3  # part of the bodies' velocities by which the liquid may see them move otherwise than they do
 _SETTLED = 1e-7  # of the largest approach, for impulses
 _TOUCHING = 0.05  # cells between things that count as touching
@@ -58,7 +60,8 @@ class Bodies:
     def __init__(self, scene: Scene, masses: Sequence[Mass], shapes: Sequence[Shape]):
         self.scene, self.masses, self._shapes = scene, list(masses), list(shapes)
         self._named = labelled(scene.items, RigidBody)
-        self.items = [item for _, item in self._named]
+        least = LIGHTEST * scene.density
+        self.items = [replace(item, density=max(item.density, least)) for _, item in self._named]
         self._solids = labelled(scene.items, Solid)
         self._one_way = np.array([item.one_way for item in self.items], np.bool_)
         self._hinged = np.array([item.axis is not None for item in self.items], np.bool_)
@@ -79,8 +82,15 @@ class Bodies:
         )
 
     def start(self) -> tuple[Body, ...]:
-        """The bodies as they were drawn, but apart: those that overlap or are very thin are named in warnings."""
+        """The bodies as they were drawn, but apart: those that overlap, are very thin or light are named in warnings."""
         self._check_sizes()
+        for (name, item), counted in zip(self._named, self.items, strict=True):
+            if item.density < counted.density:
+                warnings.warn(
+                    f"{name} of {item.density:g} kg/m³ moves as one of {counted.density:g}: what is lighter than "
+                    f"{LIGHTEST:g} of the fluid's density is moved by what the pressure solve leaves",
+                    stacklevel=4,
+                )
         bodies = []
         for item, mass in zip(self.items, self.masses, strict=True):
             body = Body(np.array(mass.center), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(3))
