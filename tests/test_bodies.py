@@ -266,6 +266,20 @@ def test_bodies_that_overlap_are_moved_apart_and_named():
         pw.Simulation(tank(pw.RigidBody(first, 500.0)))
 
 
+def test_a_body_that_overlaps_a_wall_is_said_to_overlap_that_one():
+    """And what cannot move is not said to have been moved."""
+    shelf = pw.Solid(pw.Box((0.6, 0.5, -1), (1.2, 0.6, 2)))
+    inside = pw.RigidBody(pw.Box((0.7, 0.45, -1), (0.9, 0.55, 2)), 500.0)
+    beyond = pw.RigidBody(pw.Box((-0.05, 0.7, -1), (0.2, 0.9, 2)), 500.0)
+    fixed = pw.RigidBody(pw.Box((0.65, 0.55, -1), (0.95, 0.75, 2)), 500.0, locked={"x", "y", "z", "rx", "ry", "rz"})
+    with pytest.warns(UserWarning, match=r"items\[2\] RigidBody\(Box\) overlaps items\[1\] Solid.*: moved apart"):
+        pw.Simulation(tank(shelf, inside))
+    with pytest.warns(UserWarning, match=r"overlaps the -x side of the domain at the start: moved apart"):
+        pw.Simulation(tank(beyond))
+    with pytest.warns(UserWarning, match=r"overlaps items\[1\] Solid.*: it has no way out, and stays there"):
+        pw.Simulation(tank(shelf, fixed))
+
+
 def test_a_face_that_one_body_fills_does_not_carry_the_velocity_of_another_besides():
     """The edge of a box above a slab, falling alike: no face moves faster than they do."""
     low, half = 0.51 - 0.1 * np.sqrt(2), np.pi / 8

@@ -82,7 +82,7 @@ class Bodies:
         )
 
     def start(self) -> tuple[Body, ...]:
-        """The bodies as they were drawn, but apart: those that overlap, are very thin or light are named in warnings."""
+        """The bodies as they were drawn, but apart: those that overlap, are thin or too light are named in warnings."""
         self._check_sizes()
         for (name, item), counted in zip(self._named, self.items, strict=True):
             if item.density < counted.density:
@@ -95,10 +95,15 @@ class Bodies:
         for item, mass in zip(self.items, self.masses, strict=True):
             body = Body(np.array(mass.center), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(3))
             bodies.append(self._moving(item, body, item.velocity, item.angular_velocity))
-        bodies, pairs = self._contact.separate(bodies, self._obstacles(0.0), self.inverses(bodies))
-        for first, second in pairs:
-            other = "a solid or a side of the domain" if second < 0 else self._named[second][0]
-            warnings.warn(f"{self._named[first][0]} overlaps {other} at the start: moved apart", stacklevel=4)
+        bodies, overlaps = self._contact.separate(bodies, self._obstacles(0.0), self.inverses(bodies))
+        names = {
+            "body": [name for name, _ in self._named],
+            "side": [f"the {side} side of the domain" for side in self._contact.sides],
+            "obstacle": [name for name, _ in self._solids],
+        }
+        for first, kind, number, mended in overlaps:
+            done = "moved apart" if mended else "it has no way out, and stays there"
+            warnings.warn(f"{self._named[first][0]} overlaps {names[kind][number]} at the start: {done}", stacklevel=4)
         return tuple(bodies)
 
     def thrown(self, bodies, which: int, velocity) -> tuple[Body, ...]:

@@ -485,15 +485,16 @@ def _add_liquid(kinds) -> None:
 def _add_bodies(kinds) -> None:
     parser = kinds.add_parser(
         "bodies",
-        help="a step with a rigid body in a plane, and the pressure solve with many of them",
-        description="Time the steps of a box that floats in a plane, like Batty's FluidRigidCoupling2D, by stage;\n"
-        "and the pressure solve in a cube with 0, 1, 8 and 64 balls of 10 to 0.001 times the density of the\n"
-        "water. docs/benchmarks.md says how it is measured.",
+        help="a rigid body in a plane, a container full of them, and the pressure solve with many",
+        description="Time the steps of a box that floats in a plane, like Batty's FluidRigidCoupling2D, and frames of\n"
+        "many-densities, B07's figure 1, by stage; and the pressure solve in a cube with 0, 1, 8 and 64\n"
+        "balls of 10 to 0.001 times the density of the water. docs/benchmarks.md says how it is measured.",
         epilog="""examples:
   paddlewheel bench bodies --json bodies.json
   paddlewheel bench bodies --cells 32                    a small cube only: seconds""",
     )
     _add_ladder(parser, "--plane", benchmark.PLANE_CELLS, "cells along each side of the plane")
+    _add_ladder(parser, "--container", benchmark.CONTAINER_CELLS, "cells along the container's height")
     _add_ladder(parser, "--cells", benchmark.ROOM_CELLS, "along each side of the cube")
     _add_json(parser)
     parser.set_defaults(command=bench.bodies)

@@ -16,7 +16,7 @@ def test_overlapping_bodies_are_separated():
     radii = [0.1, 0.1, 0.1, 0.1, 0.05, 0.1]
     world = World([Sphere(c, r) for c, r in zip(centers, radii, strict=True)], [FLOOR])
     bodies, pairs = world.contact.separate(world.bodies, [FLOOR])
-    assert pairs == [(0, 1), (2, -1), (3, 4)]
+    assert pairs == [(0, "body", 1, True), (2, "obstacle", 0, True), (3, "body", 4, True)]
     world.bodies = bodies
     assert world.deepest() > -1e-4
     assert np.array_equal(bodies[5].position, world.masses[5].center)
@@ -28,7 +28,7 @@ def test_overlapping_bodies_are_separated():
 def test_bodies_in_the_same_place_are_separated():
     world = World([Box((0, 0, 0), (0.2, 0.2, 0.2)), Box((0, 0, 0), (0.2, 0.2, 0.2))])
     world.bodies, pairs = world.contact.separate(world.bodies, [])
-    assert pairs == [(0, 1)]
+    assert pairs == [(0, "body", 1, True)]
     assert world.deepest() > -1e-3
 
 
@@ -51,7 +51,7 @@ def test_what_is_buried_in_an_obstacle_comes_out(name):
     obstacles = [Obstacle(obstacle.moved((0, 0.2, 0), turned(STILL, np.array([0, 0, 0.3])), (0, -0.2, 0)), Pose())]
     world = World([shape], obstacles, thickness=thickness)
     world.bodies, pairs = world.contact.separate(world.bodies, obstacles)
-    assert pairs == [(0, -1)]
+    assert pairs == [(0, "obstacle", 0, True)]
     assert world.deepest() > -1e-4
 
 
@@ -60,5 +60,5 @@ def test_a_body_inside_another_comes_out(order):
     """Whichever of the two is named first."""
     world = World([Box((-0.4, -0.4, -0.4), (0.4, 0.4, 0.4)), Sphere((0, 0.02, 0), 0.05)][::order])
     world.bodies, pairs = world.contact.separate(world.bodies, [])
-    assert pairs == [(0, 1)]
+    assert pairs == [(0, "body", 1, True)]
     assert world.deepest() > -1e-3

@@ -29,11 +29,13 @@ from paddlewheel.benchmark.projection import (
     traffic,
 )
 from paddlewheel.benchmark.rigid import (
+    CONTAINER_CELLS,
     PLANE_CELLS,
     ROOM_CELLS,
     BodiesCase,
     bodies_ladder,
     bodies_summary,
+    container_table,
     floating_box,
     plane_table,
     rigid_bodies,
@@ -82,6 +84,7 @@ from paddlewheel.benchmark.walls import WALL_CELLS, WALL_STEPS, walls, walls_sum
 __all__ = [
     "CELLS",
     "CLASSIC_CELLS",
+    "CONTAINER_CELLS",
     "DAM_CELLS",
     "FRAMES",
     "MOST_MIC",
@@ -112,6 +115,7 @@ __all__ = [
     "classic",
     "classic_summary",
     "classic_table",
+    "container_table",
     "dam_break",
     "floating_box",
     "ladder",

@@ -1,4 +1,7 @@
-"""Rigid bodies: the time step of a small scene in the plane, and what many of them add to a pressure solve."""
+"""Rigid bodies: a small scene in the plane, a container full of bodies, and what many add to a pressure solve.
+
+The container is handed in: this room does not know the scenes of the gallery.
+"""
 
 import time
 from collections.abc import Callable, Iterable
@@ -11,7 +14,7 @@ from rich import box
 from rich.table import Table
 
 from paddlewheel.benchmark.machine import checked_cells, in_process, load, machine, remarks, triad_bandwidth
-from paddlewheel.benchmark.steps import WARM_STEPS, medians
+from paddlewheel.benchmark.steps import WARM_STEPS, medians, timed_frames
 from paddlewheel.items import Liquid, RigidBody, Solid
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.physics.coupling import pressure_rows
@@ -22,10 +25,11 @@ from paddlewheel.solids.shapes import Box, Cylinder, HalfSpace, Sphere
 from paddlewheel.step import Stepper
 from paddlewheel.types import Faces
 
-PLANE_CELLS, ROOM_CELLS = (40, 80), (64, 128)
+PLANE_CELLS, CONTAINER_CELLS, ROOM_CELLS = (40, 80), (90,), (64, 128)
 COUNTS = (0, 1, 8, 64)  # bodies
 RATIOS = (10.0, 1.0, 0.1, 0.001)  # their density over that of the liquid
 PLANE_STEPS = 100
+CONTAINER_FRAMES = 36  # that are timed
 
 LEVEL = 0.6  # of the surface in the room [m]
 STEP = 0.01  # [s]
@@ -33,29 +37,45 @@ _REPETITIONS = 3
 
 
 class BodiesCase(NamedTuple):
-    """Some rows of the benchmark: one of a plane (no `count` of bodies), or one for each ratio of densities."""
+    """Some rows of the benchmark: one of a "plane" or a "container", or of a "room" one for each ratio of densities."""
 
+    scene: str
     cells: int
-    count: int | None
+    count: int = 0  # of bodies in a room
 
     @property
     def name(self) -> str:
-        return f"plane {self.cells}²" if self.count is None else f"{self.count} bodies {self.cells}³"
+        return {
+            "plane": f"plane {self.cells}²",
+            "container": f"container {self.cells}",
+            "room": f"{self.count} bodies {self.cells}³",
+        }[self.scene]
 
     @property
     def work(self) -> float:
         """About how long it takes, in units of no meaning."""
+        volume = (self.cells / 100) ** 3
         return (
-            1 + (self.cells / 100) ** 2 if self.count is None else 1 + (4 + 0.5 * self.count) * (self.cells / 100) ** 3
+            1
+            + {
+                "plane": (self.cells / 100) ** 2,
+                "container": 20 * volume,
+                "room": (4 + 0.5 * self.count) * volume,
+            }[self.scene]
         )
 
 
 def bodies_ladder(
-    plane: Iterable[int] = PLANE_CELLS, room: Iterable[int] = ROOM_CELLS, counts: Iterable[int] = COUNTS
+    plane: Iterable[int] = PLANE_CELLS,
+    container: Iterable[int] = CONTAINER_CELLS,
+    room: Iterable[int] = ROOM_CELLS,
+    counts: Iterable[int] = COUNTS,
 ) -> list[BodiesCase]:
-    """The cases of a benchmark: the plane on every grid, and each room with every number of bodies."""
-    return [BodiesCase(n, None) for n in checked_cells(plane)] + [
-        BodiesCase(n, count) for n, count in product(checked_cells(room), counts)
+    """The cases of a benchmark: plane and container on every grid, and each room with every number of bodies."""
+    return [
+        *(BodiesCase("plane", n) for n in checked_cells(plane)),
+        *(BodiesCase("container", n) for n in checked_cells(container)),
+        *(BodiesCase("room", n, count) for n, count in product(checked_cells(room), counts)),
     ]
 
 
@@ -83,16 +103,20 @@ def room(cells: int, count: int, ratio: float) -> Scene:
     return Scene(size=(1, 1, 1), cells=cells, items=[water, *(RigidBody(ball, 1000 * ratio) for ball in balls)])
 
 
-def rigid_bodies(cases: list[BodiesCase], progress: Callable[[list], Iterable] = iter) -> dict:
+def rigid_bodies(
+    cases: list[BodiesCase], container: Callable[[int], Scene], progress: Callable[[list], Iterable] = iter
+) -> dict:
     """Run the cases, each in its own process, and gather what docs/benchmarks.md describes."""
-    before, plane, rooms = load(), [], []
+    before, found = load(), {"plane": [], "container": [], "room": []}
     for case in progress(cases):
-        if case.count is None:
-            plane.append(in_process(run_plane, case.cells, name=case.name))
-        else:
-            rooms += in_process(run_room, case.cells, case.count, name=case.name)["rows"]
-    rows = plane + rooms
-    return {"benchmark": "bodies", "machine": machine(rows, before), "rows": rows, "plane": plane, "room": rooms}
+        run = {
+            "plane": (run_plane, case.cells),
+            "container": (run_container, container, case.cells),
+            "room": (run_room, case.cells, case.count),
+        }[case.scene]
+        found[case.scene] += in_process(*run, name=case.name)["rows"]
+    rows = [row for some in found.values() for row in some]
+    return {"benchmark": "bodies", "machine": machine(rows, before), "rows": rows, **found}
 
 
 def run_plane(cells: int, steps: int = PLANE_STEPS) -> dict:
@@ -105,13 +129,25 @@ def run_plane(cells: int, steps: int = PLANE_STEPS) -> dict:
         start = time.perf_counter()
         reports.append(simulation.step())
         walls.append(time.perf_counter() - start)
+    return {"rows": [_timed(cells, simulation, reports, walls)]}
+
+
+def run_container(scene: Callable[[int], Scene], cells: int, frames: int = CONTAINER_FRAMES) -> dict:
+    """One row: frames, timed after a few that are not."""
+    simulation = Simulation(scene(cells))
+    return {"rows": [_timed(cells, simulation, *timed_frames(simulation, frames))]}
+
+
+def _timed(cells, simulation, reports, walls) -> dict:
+    """A row of steps or frames that took so long by the clock on the wall [s]."""
     return {
         "cells": cells,
         "particles": len(simulation.state.particles.position),
         "unknowns": round(np.median([report.solves[0].unknowns for report in reports])),
         "seconds": medians(reports, walls),
         "fastest": min(walls),
-        "steps": steps,
+        "mean": float(np.mean(walls)),
+        "steps": sum(report.substeps for report in reports),
         "simulated_seconds": simulation.time,
         "compile_seconds": compile_seconds(),
         "triad": triad_bandwidth(),
@@ -155,14 +191,23 @@ def projected(cells: int, count: int, ratio: float) -> dict:
 
 
 def plane_table(result: dict) -> Table:
-    """One row per stage, one column per grid."""
-    table = _table("a floating box: ms", "stage")
-    for row in result["plane"]:
-        table.add_column(f"{row['cells']}²", justify="right", no_wrap=True)
-    stages = result["plane"][0]["seconds"] if result["plane"] else ()
-    for stage in stages:
-        table.add_row(stage, *(f"{1e3 * row['seconds'][stage]:.2f}" for row in result["plane"]))
-    table.add_row("best", *(f"{1e3 * row['fastest']:.2f}" for row in result["plane"]))
+    """Milliseconds of a step: one row per stage, one column per grid."""
+    return _stages_table("a floating box: ms a step", result["plane"], "{}²")
+
+
+def container_table(result: dict) -> Table:
+    """Milliseconds of a frame: one row per stage, one column per grid."""
+    return _stages_table("a container full of bodies: ms a frame", result["container"], "{} cells high")
+
+
+def _stages_table(title, rows, heading) -> Table:
+    table = _table(title, "stage")
+    for row in rows:
+        table.add_column(heading.format(row["cells"]), justify="right", no_wrap=True)
+    for stage in rows[0]["seconds"] if rows else ():
+        table.add_row(stage, *(f"{1e3 * row['seconds'][stage]:.2f}" for row in rows))
+    for name, key in (("mean", "mean"), ("best", "fastest")):
+        table.add_row(name, *(f"{1e3 * row[key]:.2f}" for row in rows))
     return table
 
 

@@ -24,7 +24,7 @@ from paddlewheel.benchmark.machine import (
     remarks,
     triad_bandwidth,
 )
-from paddlewheel.benchmark.steps import medians
+from paddlewheel.benchmark.steps import medians, timed_frames
 from paddlewheel.items import Smoke, Solid
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.method import Method
@@ -37,7 +37,6 @@ PADDLE_CELLS, PLUME_CELLS = (40, 80), (24, 48)
 MOST_PEER_CELLS = 46_340  # PhiFlow 3.4 counts the entries of a full matrix in 32 bits, and fails beyond
 FRAMES = 24  # that are timed
 PEER_FRAMES = 3  # of PhiFlow
-WARM_FRAMES = 3
 
 _SIZES = {"paddle": (2.0, 1.0, 1.5), "plume": (1.0, 1.75, 1.0)}  # [m]
 _PUFF = (0.2, 0.1, 0.2), (0.8, 0.9, 1.3)  # two corners [m]
@@ -123,13 +122,7 @@ def smoke(cases: list[SmokeCase], frames: int = FRAMES, progress: Callable[[list
 def run_frames(case: SmokeCase, frames: int) -> dict:
     """Frames of ours, timed after a few that are not."""
     simulation = Simulation({"paddle": paddle, "plume": plume}[case.scene](case.cells, case.program))
-    for _ in simulation.run(WARM_FRAMES):
-        pass
-    reports, walls, start = [], [], time.perf_counter()
-    for frame in simulation.run(frames):
-        walls.append(time.perf_counter() - start)
-        reports.append(frame.report)
-        start = time.perf_counter()
+    reports, walls = timed_frames(simulation, frames)
     return {
         "unknowns": reports[-1].solves[0].unknowns,
         "particles": len(simulation.state.particles.position),

@@ -31,6 +31,7 @@ from paddlewheel.types import StepReport
 DAM_CELLS, SPHERE_CELLS = (32, 64, 96, 128, 192), (64, 128)
 STEPS = 10  # that are timed
 WARM_STEPS = 5  # before them, until memory that one frees is found again by the next
+WARM_FRAMES = 3  # before frames that are timed
 MOST_GROWTH = 1.25  # of the time per cell and step from 64³ to 192³: what a step should keep to
 _SMALL = 16  # cells of the grid on which kernels are compiled
 
@@ -220,6 +221,18 @@ def liquid_summary(result: dict) -> list[str]:
         bound = f"; it should be at most {MOST_GROWTH}" if largest == "192" and result["scene"] == "dam-break" else ""
         lines.append(f"time per cell and step at {largest}³: {growth[largest]:.2f} times that at 64³{bound}")
     return lines + remarks(result)
+
+
+def timed_frames(simulation: Simulation, frames: int) -> tuple[list[StepReport], list[float]]:
+    """Reports of frames and the time each took by the clock on the wall [s], after a few that are not timed."""
+    for _ in simulation.run(WARM_FRAMES):
+        pass
+    reports, walls, start = [], [], time.perf_counter()
+    for frame in simulation.run(frames):
+        walls.append(time.perf_counter() - start)
+        reports.append(frame.report)
+        start = time.perf_counter()
+    return reports, walls
 
 
 def medians(reports: list[StepReport], walls: list[float]) -> dict[str, float]:

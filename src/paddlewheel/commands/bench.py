@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from paddlewheel import benchmark
 from paddlewheel.commands.terminal import console, progress
-from paddlewheel.gallery import liquid_in_sphere, separation, stir_by_hand
+from paddlewheel.gallery import liquid_in_sphere, many_densities, separation, stir_by_hand
 from paddlewheel.kernel import leave_one
 from paddlewheel.output import picture
 from paddlewheel.output.cache import replace
@@ -55,11 +55,12 @@ def liquid(options) -> int:
 
 
 def bodies(options) -> int:
-    """Time a step with a body in a plane, and the pressure solve with many."""
-    cases = benchmark.bodies_ladder(options.plane, options.cells)
+    """Time a step with a body in a plane, a container full of bodies, and the pressure solve with many."""
+    cases = benchmark.bodies_ladder(options.plane, options.container, options.cells)
     _check_writable(options.json)
-    result = benchmark.rigid_bodies(cases, progress)
-    _tell([benchmark.plane_table(result), benchmark.room_table(result)], benchmark.bodies_summary(result))
+    result = benchmark.rigid_bodies(cases, many_densities.scene, progress)
+    tables = benchmark.plane_table(result), benchmark.container_table(result), benchmark.room_table(result)
+    _tell(tables, benchmark.bodies_summary(result))
     if options.json is not None:
         _write_json(options.json, result)
     return 0

@@ -83,6 +83,18 @@ class Contacts(NamedTuple):
         return cls(index, index, index, np.zeros((2, 0, 3)), vector, number, vector, number, number, number)
 
 
+class Overlap(NamedTuple):
+    """Body `first` was where something else is, which is given by its kind and number; and whether it is there no more.
+
+    kind  "body", "side" (of those that are walls, see `Contact.sides`) or "obstacle"
+    """
+
+    first: int
+    kind: str
+    number: int
+    mended: bool
+
+
 class Memory(NamedTuple):
     """What is known of earlier contacts, to be saved with a run: plain arrays of m rows.
 
@@ -128,6 +140,7 @@ class Contact:
     size, closed_sides     the domain [m], and which of "-x", "+x", … are walls
     spacing                of the surface points [m]: smaller things than this may slip between
     planar                 a 2-D scene: everything happens at the z of the centres of mass
+    sides                  the names of those that are walls
     held, coming           what was learnt in earlier steps: forces, and speeds of bodies about to bounce. A run that
                            is to go on exactly where it stopped saves both
     """
@@ -137,9 +150,8 @@ class Contact:
         self.planar = planar
         self._friction = np.array(friction, np.float64).reshape(-1)
         self._restitution = np.array(restitution, np.float64).reshape(-1)
-        self._sides = [
-            Obstacle(_side(side, size), Pose()) for side in SIDES[: 4 if planar else 6] if side in closed_sides
-        ]
+        self.sides = [side for side in SIDES[: 4 if planar else 6] if side in closed_sides]
+        self._sides = [Obstacle(_side(side, size), Pose()) for side in self.sides]
         self.held, self.coming = Memory.none(), Memory.none()
         self._search = Search(shapes, self.masses, spacing, planar) if self.masses else None
 
@@ -246,23 +258,29 @@ class Contact:
         impulses(shift, inverse, still, target, np.zeros(len(target)), nothing, TOLERANCE * np.abs(target).max())
         return [_shifted(body, move) for body, move in zip(bodies, shift, strict=True)]
 
-    def separate(self, bodies, obstacles, inverse=None, passes: int = 50) -> tuple[list[Body], list[tuple[int, int]]]:
-        """The bodies moved apart until none overlap, and which did, as pairs of indices; −1 is an obstacle or side."""
+    def separate(self, bodies, obstacles, inverse=None, passes: int = 50) -> tuple[list[Body], list[Overlap]]:
+        """The bodies moved apart as far as they can move, and which overlapped."""
         bodies, still = list(bodies), np.zeros((len(self.masses), 6))
         if inverse is None:
             units = zip(self.masses, bodies, strict=True)
             inverse = np.array([np.linalg.inv(mass_matrix(mass, 1.0, body.orientation)) for mass, body in units])
-        pairs = set()
-        for _ in range(passes if bodies else 0):
+        pairs, left = set(), set()
+        for again in reversed(range(passes + 1 if bodies else 0)):
             contacts = self.find(bodies, obstacles, still, 0.0)
             things = self._search.things(bodies, self._others(obstacles), still)
             contacts = with_overlaps(contacts, things, self._search.surfaces, 1.01 * _SLACK)
             deep = contacts.gap < -1.01 * self._slack(contacts)
-            if not deep.any():
+            left = set(zip(contacts.first[deep].tolist(), contacts.other[deep].tolist(), strict=True))
+            pairs |= left
+            if not left:
                 break
-            pairs |= set(zip(contacts.first[deep].tolist(), contacts.second[deep].tolist(), strict=True))
-            bodies = self.mend(bodies, contacts, inverse)
-        return bodies, sorted(pairs)
+            if again:
+                bodies = self.mend(bodies, contacts, inverse)
+        owners, found = self._owners(obstacles), {}
+        for first, other in sorted(pairs):
+            pair = first, *owners[other]
+            found[pair] = found.get(pair, True) and (first, other) not in left
+        return bodies, [Overlap(*pair, mended) for pair, mended in found.items()]
 
     def extent(self, n: int) -> np.ndarray:
         """Size of body n along the axes, as drawn [m], (3,)."""
@@ -275,6 +293,11 @@ class Contact:
     def _others(self, obstacles) -> list[Obstacle]:
         """What there is besides bodies."""
         return [*self._sides, *(part for obstacle in obstacles for part in _parts(obstacle))]
+
+    def _owners(self, obstacles) -> list[tuple[str, int]]:
+        """Kind and number, as in `Overlap`, of each thing that a search knows."""
+        parts = [("obstacle", k) for k, obstacle in enumerate(obstacles) for _ in _parts(obstacle)]
+        return [*(("body", n) for n in range(len(self.masses))), *(("side", n) for n in range(len(self.sides))), *parts]
 
     def _slack(self, contacts) -> np.ndarray:
         """Depth [m] that is not worth mending, (m,)."""
