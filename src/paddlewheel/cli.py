@@ -462,7 +462,7 @@ def _add_liquid(kinds) -> None:
         help="the time step of a liquid on a ladder of grids",
         description="Time the steps of a liquid, stage by stage, and measure its memory on a ladder of grids. It is a\n"
         "dam break, FLIP with 8 particles per cell, 4 million at 128 cells; or the gallery's liquid-in-sphere\n"
-        "as in Batty's Fluid3D: semi-Lagrangian, steps of one cell, but 8 markers per cell. docs/benchmarks.md\n"
+        "as in Batty's Fluid3D: semi-Lagrangian, steps of one cell, but 4 markers per cell. docs/benchmarks.md\n"
         "says how it is measured.",
         epilog="""examples:
   paddlewheel bench liquid --json liquid.json --plot liquid.png
@@ -491,7 +491,7 @@ def _add_bodies(kinds) -> None:
         "balls of 10 to 0.001 times the density of the water. docs/benchmarks.md says how it is measured.",
         epilog="""examples:
   paddlewheel bench bodies --json bodies.json
-  paddlewheel bench bodies --cells 32                    a small cube only: seconds""",
+  paddlewheel bench bodies --plane 40 --container 30 --cells 32   small grids only: seconds""",
     )
     _add_ladder(parser, "--plane", benchmark.PLANE_CELLS, "cells along each side of the plane")
     _add_ladder(parser, "--container", benchmark.CONTAINER_CELLS, "cells along the container's height")
