@@ -22,7 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from paddlewheel.kernel import kernel
-from paddlewheel.solve.dense import inverse, symmetric_product
+from paddlewheel.solve.dense import inverse_of_one_and, symmetric_product
 from paddlewheel.solve.packed import I, J, Layout, place, span
 from paddlewheel.solve.response import Response, add_pushes
 from paddlewheel.solve.system import Rows
@@ -114,7 +114,7 @@ class LowRank:
         if found is None or found.max() > STRONG:
             kept, response = None, None if seen is None else seen()
             found = self._seen_through(precondition, live) if seen is None else response.matrix
-        self.reply = inverse(np.eye(self._rows.count) + found)
+        self.reply = inverse_of_one_and(found)
         rows, reply, rest = self._rows, self.reply, self._layout.zeros(np.float32)
         y = np.empty((len(rows.start) - 1, rows.value.shape[1]))
 
