@@ -159,6 +159,59 @@ def test_a_stack_under_water_stands(n, solver, friction):
     assert np.mean(solves) < 2.5
 
 
+@pytest.mark.parametrize("density", [0.01, 0.1, 1.0])
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_a_stack_of_very_light_and_heavy_boxes_under_water_stands(count, density):
+    """Between them are films of water that rounding opens and closes."""
+    boxes = [pw.Box((0.3, 0.1 * i, -1), (0.7, 0.1 * (i + 1), 2)) for i in range(count)]
+    heavy = count % 2  # whether the lowest is
+    densities = [5000.0 if i % 2 != heavy else density for i in range(count)]
+    bodies = [pw.RigidBody(box, d) for box, d in zip(boxes, densities, strict=True)]
+    simulation = pw.Simulation(tank(*bodies, water=pw.Liquid(pw.Box((0, 0, -1), (1, 0.9, 2)))))
+    start = np.array([body.position for body in simulation.state.bodies])
+    while simulation.time < 1.0:
+        for info in simulation.step().solves:
+            assert info.iterations < 15
+    assert np.abs([body.position for body in simulation.state.bodies] - start).max() < 0.06 * H
+
+
+def test_a_pile_of_very_light_discs_rises():
+    """The pressure turns each of them a little, by rounding of the grid: they would spin ever faster."""
+    discs = [
+        pw.Cylinder(
+            (0.2 + 0.2 * (i % 4), 0.15 + 0.2 * (i // 4), -1), (0.2 + 0.2 * (i % 4), 0.15 + 0.2 * (i // 4), 2), 0.1
+        )
+        for i in range(8)
+    ]
+    simulation = pw.Simulation(
+        tank(*(pw.RigidBody(disc, 0.1) for disc in discs), water=pw.Liquid(pw.Box((0, 0, -1), (1, 0.8, 2))))
+    )
+    while simulation.time < 0.5:
+        simulation.step()
+        V = velocities(simulation.state.bodies)
+        assert np.hypot(V[:, 0], V[:, 1]).max() < 3.0
+        assert 0.1 * np.abs(V[:, 5]).max() < 6.0
+    assert simulation.state.steps < 200
+    assert np.mean([body.position[1] for body in simulation.state.bodies]) > 0.3
+
+
+def test_a_film_between_bodies_is_closed():
+    """They get all of the face, and what they get of it together is one; a gap that is wider stays open."""
+    for gap, left in ((5e-4, 0.0), (5e-3, 5e-3)):
+        boxes = [
+            pw.Box((0.2, 0.2, -1), (0.8, 0.5 + 0.3 * H, 2)),
+            pw.Box((0.2, 0.5 + (0.3 + gap) * H, -1), (0.8, 0.8, 2)),
+        ]
+        solids = pw.Solids(pw.Grid.from_size((1, 1, H), N), [pw.RigidBody(box, 500.0) for box in boxes])
+        boundary = solids.measure(0.0, solids.drawn)
+        i, j = N // 2, N // 2
+        assert boundary.open.x[i, j, 0] == pytest.approx(left, abs=1e-5)
+        shares = [
+            faces.filled.x[i - faces.origin[0], j - faces.origin[1], 0 - faces.origin[2]] for faces in boundary.bodies
+        ]
+        assert sum(shares) == pytest.approx(1 - left, abs=1e-5)
+
+
 @pytest.mark.parametrize("cfl", [3, 5])
 def test_a_light_ball_makes_no_greater_waves_than_it_has_energy(cfl):
     """It would dip in by as much as it falls in a step, and get that back by buoyancy: 4 to 14 times its energy."""

@@ -36,6 +36,7 @@ _THIN = (
 )
 _WHOLE = 0.5  # part of a body that the grid may miss for its discrete mass to be believed: of two cells it may miss one
 _WILD = 100.0  # longest sides of the domain that a body may go in a frame, with the coupling that is not stable
+_TURNED = 0.01  # of the fluid's density: what is lighter turns in it as if it had this
 _LEAST = 0.25  # part of its inertia that must be there, for any motion
 
 
@@ -435,6 +436,10 @@ class Bodies:
                 measured *= item.density * h**3
                 if _alike(measured, out[n], self._freedom(item, body.position)):
                     out[n] = measured
+            lacking = _TURNED * self.scene.density - item.density
+            if lacking > 0.0 and (liquid is None or beside_liquid(faces, *liquid)):
+                # on a grid the pressure turns a ball a little, and what has no inertia would spin
+                out[n, 3:, 3:] += rigid.mass_matrix(mass, lacking, body.orientation)[3:, 3:]
         return out
 
     def _held_by_hand(self, bodies, boundary, holds, dt, pull, liquid=None) -> tuple[np.ndarray, np.ndarray]:

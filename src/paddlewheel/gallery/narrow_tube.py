@@ -35,6 +35,7 @@ HEIGHT = 1.5  # of the tube [m]
 WIDE, NARROW = 0.55, 0.5  # parts of the height from which on the tube is wide, and up to which it is narrow
 GAPS = (1.0, 0.5)  # on either side of the box, above and below [cells]
 LIFTED, SPEED = 4.0, 0.15  # when the hand begins to lift [s], and how fast [m/s]
+LEAST_CELLS = 48
 FRAMES = 144  # what a check simulates
 
 
@@ -50,7 +51,12 @@ def scene(
 
     On `rails` it stays in the middle, and both gaps are alike.
     """
-    h = HEIGHT / argument.positive("narrow-tube", "cells", cells)
+    if argument.positive("narrow-tube", "cells", cells) < LEAST_CELLS:
+        raise ValueError(
+            f"narrow-tube: cells={cells}, expected at least {LEAST_CELLS}: with fewer the gaps are so wide that the box "
+            "is on the ground before the hand comes"
+        )
+    h = HEIGHT / cells
     counts = (2 * max(4, round(cells / 8)), cells, 1)
     width = counts[0] * h
     # no friction: where it leans on a wall the water on its other side presses it there

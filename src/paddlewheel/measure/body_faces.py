@@ -11,6 +11,7 @@ from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid
 
 NOWHERE = BodyFaces((0, 0, 0), *(Faces(*(np.zeros((0, 0, 0), t),) * 3) for t in "f?"))  # of a body that is not there
 _FAR = 2.0  # cells from a face's middle; a surface beyond does not cut its box, also where φ is a bound or filled in
+_FILM = 1e-3  # part of a face that may be open beside bodies; what is less is of a film between things that touch
 _ALIKE = 0.25  # cells by which nodes on one side of a gap may differ in depth
 
 
@@ -19,8 +20,9 @@ def with_bodies(grid: Grid, boundary: Boundary, shapes, bodies: Sequence[Body], 
 
     Each is measured by its own distance, so that gaps narrower than a cell
     stay open. Where bodies and solids meet they may want more of a face than
-    there is: then the bodies get less. Those without a shape, None, take no room. The arrays of the boundary are
-    changed.
+    there is: then the bodies get less. Or nearly all of it: then they get the rest too. Liquid in a film would be shut
+    in, and the pressure there so stiff that rounding flung off bodies that touch. Those without a shape, None, take no
+    room. The arrays of the boundary are changed.
     """
     phi, found = boundary.phi, [_filled(grid, boundary.phi, shape, weights) for shape in shapes]
     _share_out(boundary, [(box, filled) for box, filled, _ in found if filled])
@@ -164,7 +166,7 @@ def _share(given, open, others, wanted):
                 if wanted[i, j, k] > 0.0:
                     before = open[i, j, k]
                     left = before - wanted[i, j, k]
-                    if left < SMALLEST:
+                    if left < _FILM:
                         given[i, j, k], left = before / wanted[i, j, k], 0.0
                     open[i, j, k] = left
                     others[i, j, k] *= (1.0 - before) / max(1.0 - left, SMALLEST)
