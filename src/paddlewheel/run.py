@@ -64,12 +64,21 @@ class Simulation:
         return self.state.time
 
     @property
+    def failed(self) -> bool:
+        """Whether a step has failed that used up the state: there is none to go on from."""
+        return self.state.velocity is None
+
+    @property
     def boundary(self) -> Boundary:
         """The solids now, measured into arrays."""
         return self._stepper.boundary(self.time, self.state.bodies)
 
     def step(self, dt: float | None = None) -> StepReport:
-        """One step of exactly dt [s]; if not given, of what the CFL number allows, at most a frame."""
+        """One step of exactly dt [s]; if not given, of what the CFL number allows, at most a frame.
+
+        If it fails, it may have used up the state, and the simulation has `failed`.
+        """
+        self._refuse_failed()
         if dt is None:
             dt = min(self._stepper.limit(self.state), 1 / self.scene.fps)
         dt = argument.positive("step", "dt", dt)
@@ -130,8 +139,14 @@ class Simulation:
         if velocity is not None:
             self.state.bodies = self._stepper.bodies.thrown(self.state.bodies, body, velocity)
 
+    def _refuse_failed(self) -> None:
+        if self.failed:
+            where = f"step {self.state.steps + 1} at {self.time:.6g} s"
+            raise SolveFailedError(f"{where} failed before and used up the state; begin anew")
+
     def _advance_to(self, end: float) -> StepReport:
         """Steps up to a time [s], which the last one hits exactly; the last two share what is left of it."""
+        self._refuse_failed()
         reports = []
         while self.time < end:
             left, limit = end - self.time, self._stepper.limit(self.state)
