@@ -304,6 +304,15 @@ def test_a_damaged_frame_is_named_and_the_rest_still_plays(serve, run):
     assert latest(playback).note == ""
 
 
+def test_a_damaged_report_is_named_and_the_rest_still_plays(serve, run):
+    run.path(3, "json").write_text('{"dt": 0.1}')
+    playback = serve(Playback(run, scene()))
+    playback.order(playback.seek, 2)
+    assert until(lambda: "ball.0003.json: damaged: no substeps" in latest(playback).note)
+    playback.order(playback.seek, 3)
+    assert shows(playback, 4)
+
+
 def test_frames_that_are_missing_are_passed_over(serve, run):
     """The timeline has numbers of frames: at one that is missing it shows the one before."""
     run.path(2, "npz").unlink()
