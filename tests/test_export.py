@@ -110,6 +110,17 @@ def test_a_folder_without_a_run_is_named(run, capsys):
     )
 
 
+@pytest.mark.parametrize(("level", "told"), [(0.12, True), (0.5, False)])
+def test_a_surface_that_is_smoothed_away_is_told(run, capsys, level, told):
+    """Of a puddle a cell deep nothing is left; a deep tank stays."""
+    (run.parents[1] / "puddle.py").write_text(SCENE.replace("(0, 0.5, 0)", f"(0, {level}, 0)"))
+    assert main(["run", "puddle.py", "--frames", "3"]) == 0
+    capsys.readouterr()
+    assert main(["export", "out/puddle", "--what", "surface", "--smooth", "4", "--frames", "2-3"]) == 0
+    line = "paddlewheel: warning: frames 2-3 have liquid, and their surface none: it is lost by smooth=4\n"
+    assert capsys.readouterr().err == line * told
+
+
 @pytest.mark.parametrize("damaged", [1, 2])
 def test_a_damaged_frame_is_left_out_and_named(run, capsys, damaged):
     """As a missing one: with the others the files are whole, also those of all frames together."""

@@ -50,6 +50,7 @@ def _first(cache: Cache, frames: list[int]) -> State:
 def _write(source: scenes.Source, cache: Cache, frames: list[int], made: Frames, exporters: list[Exporter]) -> None:
     """Frame by frame, so that there is never more than one in memory; and tell of what was written."""
     files: list[list[Path]] = [[] for _ in exporters]
+    lost = []
     for number in progress(frames):
         try:
             state = cache.load(number)
@@ -59,6 +60,10 @@ def _write(source: scenes.Source, cache: Cache, frames: list[int], made: Frames,
         frame = source.guarded(lambda number=number, state=state: made.make(number, state))
         for exporter, written in zip(exporters, files, strict=True):
             written += exporter.write(frame)
+        if made.loses_surface(frame, state):
+            lost.append(number)
+    if lost:
+        complain(f"warning: frames {spans(lost)} have liquid, and their surface none: it is lost by {made.remade}")
     for exporter, written in zip(exporters, files, strict=True):
         for path in exporter.finish():
             print(path)
