@@ -604,7 +604,7 @@ def test_an_unwritable_folder_is_one_line(folder, falling, monkeypatch, capsys):
 
     monkeypatch.setattr(Path, "mkdir", forbidden)
     assert main(RUN) == 2
-    assert capsys.readouterr().err == "paddlewheel: error: cache: Permission denied\n"
+    assert capsys.readouterr().err == "paddlewheel: error: cache: the folder cannot be made: Permission denied\n"
 
 
 def command(*arguments, **options):

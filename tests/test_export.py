@@ -88,7 +88,8 @@ def test_the_script_for_blender_is_put_beside_the_stage(run):
         (["--smooth", "-1"], "smooth=-1.0, expected a number of cells from 0 to 10"),
         (["--smooth", "nan"], "smooth=nan, expected a finite number"),
         (["--blender"], "--blender builds on usd and vdb, and the format is ply"),
-        (["--out", "tank.py"], "tank.py: File exists"),
+        (["--out", "tank.py"], "tank.py: the folder cannot be made: File exists"),
+        (["--out", "/proc/files"], "/proc/files: the folder cannot be made: No such file"),
     ],
 )
 def test_mistakes_are_one_line(arguments, said, run, capsys):

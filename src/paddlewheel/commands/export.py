@@ -5,7 +5,7 @@ from pathlib import Path
 
 from paddlewheel.commands import render, scenes
 from paddlewheel.commands.terminal import complain, progress
-from paddlewheel.output.cache import Cache, replace, spans
+from paddlewheel.output.cache import Cache, make_folder, replace, spans
 from paddlewheel.output.export import FORMATS, WHAT, Exporter, Frames, blender_script
 from paddlewheel.solids import argument
 from paddlewheel.types import State
@@ -29,7 +29,7 @@ def export(options) -> int:
     made = source.guarded(lambda: Frames(scene, wanted, options.cells, options.smooth))
     check_there(cache.folder, made.available(_first(cache, frames)), formats, what)
     folder = options.out or cache.folder / "export"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     exporters = [FORMATS[name].exporter(folder, cache.name, float(scene.fps), scene.grid.size) for name in formats]
     _write(source, cache, frames, made, exporters)
     if options.blender:

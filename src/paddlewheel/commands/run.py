@@ -15,7 +15,7 @@ from paddlewheel.interrupt import INTERRUPTED
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.one_step import first_step
 from paddlewheel.output import picture
-from paddlewheel.output.cache import Cache, replace, spans
+from paddlewheel.output.cache import Cache, make_folder, replace, spans
 from paddlewheel.run import Frame, Simulation, check
 from paddlewheel.scene import Scene
 from paddlewheel.types import StepReport
@@ -97,7 +97,7 @@ def draw_first_step(options) -> int:
             f"{info.iterations} iterations, wanted {scene.method.tolerance:g}"
         )
     folder = options.out or Path("out") / source.name
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     path = folder / f"{source.name}.png"
     title = f"{source.name}, {' × '.join(map(str, scene.grid.shape))} cells"
     replace(path, lambda file: picture.draw_step(step, file, title))

@@ -119,7 +119,7 @@ class Cache:
 
     def begin(self, manifest: dict, after: int = 0) -> None:
         """Make the folder ready for the frames after number `after`: later ones and unfinished files are removed."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         self._take()
         for leftover in self.folder.glob(f"{TEMPORARY}*"):
             leftover.unlink(missing_ok=True)
@@ -262,6 +262,14 @@ def describe(value, around: tuple[int, ...] = ()) -> str:
     if name is not None:  # a class, a module, a function that is not written in Python
         return f"{type(value).__name__}({name})"
     return f"{type(value).__name__}({inside(getattr(value, '__dict__', None))})"
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder if it is not there; an OSError that says so if it cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"the folder cannot be made: {error.strerror}", str(folder)) from error
 
 
 def replace(path: Path, write: Callable[[Path], object]) -> None:
