@@ -161,6 +161,12 @@ def test_a_state_that_a_failed_step_used_up_is_named(monkeypatch):
             go_on()
 
 
+@pytest.mark.parametrize("wrong", [2.5, -1, True, "all", None])
+def test_a_wrong_number_of_frames_is_named_at_once(wrong):
+    with pytest.raises(ValueError, match=f"run: frames={wrong!r}, expected a whole number from 0 on"):
+        Simulation(scene()).run(wrong)
+
+
 @pytest.mark.parametrize("name", ["divergence", "volume", "kinetic_energy"])
 def test_a_report_of_nan_stops_it(name, monkeypatch):
     broken(monkeypatch, at=1, **{name: math.nan})

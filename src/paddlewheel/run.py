@@ -102,12 +102,9 @@ class Simulation:
         Its time is computed from n, not summed up, so that a simulation
         continued from a saved frame repeats the unbroken one to the last bit.
         """
-        fps = self.scene.fps
-        done = math.floor(self.time * fps + _ROUNDING)
-        for number in self._progress(range(done + 1, done + 1 + frames)):
-            report = self._advance_to(number / fps)
-            _check_state(self.state)
-            yield Frame(number, self.time, self.state, report)
+        if not isinstance(frames, int | np.integer) or isinstance(frames, bool) or frames < 0:
+            raise ValueError(f"run: frames={frames!r}, expected a whole number from 0 on")
+        return self._frames(frames)
 
     def change(self, scene: Scene) -> None:
         """Go on from the state there is in another scene: of other gravity, density, viscosity, method or solids.
@@ -138,6 +135,14 @@ class Simulation:
         body = self._stepper.hands.release()
         if velocity is not None:
             self.state.bodies = self._stepper.bodies.thrown(self.state.bodies, body, velocity)
+
+    def _frames(self, frames) -> Iterator[Frame]:
+        fps = self.scene.fps
+        done = math.floor(self.time * fps + _ROUNDING)
+        for number in self._progress(range(done + 1, done + 1 + frames)):
+            report = self._advance_to(number / fps)
+            _check_state(self.state)
+            yield Frame(number, self.time, self.state, report)
 
     def _refuse_failed(self) -> None:
         if self.failed:

@@ -62,9 +62,9 @@ def _tell_missing(cache: Cache, span: tuple[int, int], done: int) -> None:
 def _simulate(source, scene, cache, manifest, done, state, span) -> int:
     """Go on from a state after frame `done`, or from the start; keep the frames of the span (first, last)."""
     first, last = span
-    simulation = source.guarded(lambda: Simulation(scene, state, ids=True))
-    cache.begin(manifest, after=done)
     try:
+        simulation = source.guarded(lambda: Simulation(scene, state, ids=True))
+        cache.begin(manifest, after=done)
         frames = _guarded(source, simulation.run(last - done))
         told = _Told()
         for frame in told.each(frames, done, last):
@@ -72,8 +72,11 @@ def _simulate(source, scene, cache, manifest, done, state, span) -> int:
                 cache.write(frame.number, frame.state, frame.report)
                 done = frame.number
     except KeyboardInterrupt:
-        where = f"{cache.folder} is whole up to frame {done}"
-        complain(f"interrupted: {where}; the same command with --resume goes on from there")
+        if done:
+            where = f"{cache.folder} is whole up to frame {done}"
+            complain(f"interrupted: {where}; the same command with --resume goes on from there")
+        else:
+            complain("interrupted before the first frame: none of this run was kept")
         return INTERRUPTED
     finally:
         cache.close()
