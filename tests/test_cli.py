@@ -256,6 +256,7 @@ MISTAKES = {
     "cells that do not fit": ("run still-water --cells 100000", "bytes"),
     "unknown parameter": ("run still-water --set tlt=3", "still-water: parameter='tlt'", "did you mean 'tilt'?"),
     "parameter without value": ("run still-water --set tilt", "'tilt'", "name=value"),
+    "parameter with an empty value": ("run good.py --set level=", "'level='", "name=value"),
     "parameter of a wrong kind": ("run still-water --set tilt=steep", "still-water: tilt='steep'"),
     "wrong choice": ("run still-water --set weights=aera", "weights='aera'", "did you mean 'area'?"),
     "negative radius": ("run good.py --set radius=-1", "Sphere: radius=-1", "; in good.py: scene(radius=-1)"),
@@ -563,6 +564,17 @@ def test_interrupt_says_how_to_go_on(folder, falling, monkeypatch, capsys):
     assert same(frames_of(folder / "cache", "dam-break"), reference(6))
 
 
+@pytest.mark.parametrize("when", ["start", "step"])
+def test_interrupt_before_the_first_frame_says_so(when, folder, falling, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Falling, when, interrupted)
+    assert main([*RUN, "--frames", "6"]) == 130
+    told = capsys.readouterr().err
+    assert told == "paddlewheel: interrupted before the first frame: none of this run was kept\n"
+
+
 def test_a_failed_solve_keeps_the_frames_before_it(folder, falling, monkeypatch, capsys):
     step = Falling.step
 
@@ -604,7 +616,7 @@ def test_an_unwritable_folder_is_one_line(folder, falling, monkeypatch, capsys):
 
     monkeypatch.setattr(Path, "mkdir", forbidden)
     assert main(RUN) == 2
-    assert capsys.readouterr().err == "paddlewheel: error: cache: Permission denied\n"
+    assert capsys.readouterr().err == "paddlewheel: error: cache: the folder cannot be made: Permission denied\n"
 
 
 def command(*arguments, **options):

@@ -88,7 +88,8 @@ def test_the_script_for_blender_is_put_beside_the_stage(run):
         (["--smooth", "-1"], "smooth=-1.0, expected a number of cells from 0 to 10"),
         (["--smooth", "nan"], "smooth=nan, expected a finite number"),
         (["--blender"], "--blender builds on usd and vdb, and the format is ply"),
-        (["--out", "tank.py"], "tank.py: File exists"),
+        (["--out", "tank.py"], "tank.py: the folder cannot be made: File exists"),
+        (["--out", "/proc/files"], "/proc/files: the folder cannot be made: No such file"),
     ],
 )
 def test_mistakes_are_one_line(arguments, said, run, capsys):
@@ -108,6 +109,17 @@ def test_a_folder_without_a_run_is_named(run, capsys):
         capsys.readouterr().err
         == "paddlewheel: error: nowhere: no run is there, expected a folder with manifest.json\n"
     )
+
+
+@pytest.mark.parametrize(("level", "told"), [(0.12, True), (0.5, False)])
+def test_a_surface_that_is_smoothed_away_is_told(run, capsys, level, told):
+    """Of a puddle a cell deep nothing is left; a deep tank stays."""
+    (run.parents[1] / "puddle.py").write_text(SCENE.replace("(0, 0.5, 0)", f"(0, {level}, 0)"))
+    assert main(["run", "puddle.py", "--frames", "3"]) == 0
+    capsys.readouterr()
+    assert main(["export", "out/puddle", "--what", "surface", "--smooth", "4", "--frames", "2-3"]) == 0
+    line = "paddlewheel: warning: frames 2-3 have liquid, and their surface none: it is lost by smooth=4\n"
+    assert capsys.readouterr().err == line * told
 
 
 @pytest.mark.parametrize("damaged", [1, 2])

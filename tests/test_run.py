@@ -146,6 +146,27 @@ def test_a_solve_that_did_not_converge_stops_it(monkeypatch):
     assert simulation.state.steps == 9
 
 
+def test_a_state_that_a_failed_step_used_up_is_named(monkeypatch):
+    def step(self, state, dt):
+        state.release()
+        raise ValueError("the force is not finite")
+
+    simulation = Simulation(scene())
+    simulation.step(0.01)
+    monkeypatch.setattr(Falling, "step", step)
+    with pytest.raises(ValueError, match="not finite"):
+        simulation.step(0.01)
+    for go_on in (simulation.step, lambda: simulation.step(0.01), lambda: list(simulation.run(1))):
+        with pytest.raises(SolveFailedError, match=r"step 2 at 0\.01 s failed before and used up the state"):
+            go_on()
+
+
+@pytest.mark.parametrize("wrong", [2.5, -1, True, "all", None])
+def test_a_wrong_number_of_frames_is_named_at_once(wrong):
+    with pytest.raises(ValueError, match=f"run: frames={wrong!r}, expected a whole number from 0 on"):
+        Simulation(scene()).run(wrong)
+
+
 @pytest.mark.parametrize("name", ["divergence", "volume", "kinetic_energy"])
 def test_a_report_of_nan_stops_it(name, monkeypatch):
     broken(monkeypatch, at=1, **{name: math.nan})

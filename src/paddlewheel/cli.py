@@ -70,7 +70,7 @@ def _open_streams() -> None:
 def _setting(text: str) -> tuple[str, object]:
     """name=value, the value a Python literal or else text."""
     name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
+    if not equals or not name.isidentifier() or not value.strip():
         raise argparse.ArgumentTypeError(f"{text!r}: expected name=value")
     try:
         return name, ast.literal_eval(value)

@@ -64,12 +64,21 @@ class Simulation:
         return self.state.time
 
     @property
+    def failed(self) -> bool:
+        """Whether a step has failed that used up the state: there is none to go on from."""
+        return self.state.velocity is None
+
+    @property
     def boundary(self) -> Boundary:
         """The solids now, measured into arrays."""
         return self._stepper.boundary(self.time, self.state.bodies)
 
     def step(self, dt: float | None = None) -> StepReport:
-        """One step of exactly dt [s]; if not given, of what the CFL number allows, at most a frame."""
+        """One step of exactly dt [s]; if not given, of what the CFL number allows, at most a frame.
+
+        If it fails, it may have used up the state, and the simulation has `failed`.
+        """
+        self._refuse_failed()
         if dt is None:
             dt = min(self._stepper.limit(self.state), 1 / self.scene.fps)
         dt = argument.positive("step", "dt", dt)
@@ -93,12 +102,9 @@ class Simulation:
         Its time is computed from n, not summed up, so that a simulation
         continued from a saved frame repeats the unbroken one to the last bit.
         """
-        fps = self.scene.fps
-        done = math.floor(self.time * fps + _ROUNDING)
-        for number in self._progress(range(done + 1, done + 1 + frames)):
-            report = self._advance_to(number / fps)
-            _check_state(self.state)
-            yield Frame(number, self.time, self.state, report)
+        if not isinstance(frames, int | np.integer) or isinstance(frames, bool) or frames < 0:
+            raise ValueError(f"run: frames={frames!r}, expected a whole number from 0 on")
+        return self._frames(frames)
 
     def change(self, scene: Scene) -> None:
         """Go on from the state there is in another scene: of other gravity, density, viscosity, method or solids.
@@ -130,8 +136,22 @@ class Simulation:
         if velocity is not None:
             self.state.bodies = self._stepper.bodies.thrown(self.state.bodies, body, velocity)
 
+    def _frames(self, frames) -> Iterator[Frame]:
+        fps = self.scene.fps
+        done = math.floor(self.time * fps + _ROUNDING)
+        for number in self._progress(range(done + 1, done + 1 + frames)):
+            report = self._advance_to(number / fps)
+            _check_state(self.state)
+            yield Frame(number, self.time, self.state, report)
+
+    def _refuse_failed(self) -> None:
+        if self.failed:
+            where = f"step {self.state.steps + 1} at {self.time:.6g} s"
+            raise SolveFailedError(f"{where} failed before and used up the state; begin anew")
+
     def _advance_to(self, end: float) -> StepReport:
         """Steps up to a time [s], which the last one hits exactly; the last two share what is left of it."""
+        self._refuse_failed()
         reports = []
         while self.time < end:
             left, limit = end - self.time, self._stepper.limit(self.state)

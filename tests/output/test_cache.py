@@ -4,6 +4,7 @@ import errno
 import functools
 import json
 import os
+import re
 import warnings
 
 import numpy as np
@@ -83,6 +84,33 @@ def test_a_damaged_last_frame_is_skipped_with_a_warning(damage, filled):
         report.write_text(report.read_text()[:40])
     with pytest.warns(UserWarning, match="frame 3 is not whole and is computed again"):
         assert filled.last()[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (lambda path: path.unlink(), "missing"),
+        (lambda path: path.write_text(path.read_text()[:40]), "damaged: "),
+        (lambda path: path.write_text("{}"), "damaged: no dt, substeps, divergence"),
+        (lambda path: path.write_text("[1, 2]"), "damaged: not what the steps of a frame reported"),
+        (lambda path: path.write_text(json.dumps(json.loads(path.read_text()) | {"more": 1})), "damaged: "),
+        (lambda path: path.write_text(json.dumps(json.loads(path.read_text()) | {"solves": 1})), "damaged: "),
+        (lambda path: path.write_bytes(b"\xff\xfe"), "damaged: "),
+    ],
+    ids=["missing", "half", "empty", "list", "another key", "no list of solves", "no text"],
+)
+def test_a_report_that_is_not_whole_is_named(damage, told, filled):
+    path = filled.path(2, "json")
+    damage(path)
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{path}: {told}')}"):
+        filled.report(2)
+
+
+def test_a_frame_that_is_missing_is_named(filled):
+    path = filled.path(2, "npz")
+    path.unlink()
+    with pytest.raises(ValueError, match=f"^{re.escape(f'{path}: missing')}$"):
+        filled.load(2)
 
 
 def test_no_changed_byte_goes_unnoticed(filled):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import paddlewheel as pw
+import paddlewheel.run
 from paddlewheel.output.cache import Cache
 from paddlewheel.output.viewer import changes
 from paddlewheel.output.viewer.figures import table
@@ -144,6 +145,36 @@ def test_a_step_that_fails_pauses_and_can_be_reset(serve, monkeypatch):
     assert latest(session).note == ""
 
 
+def test_what_was_drawn_stays_if_a_step_fails_that_used_up_its_state(serve, monkeypatch):
+    """Whatever is ordered then, until a reset."""
+    session = serve(Session(scene()))
+    session.order(session.step)
+    assert shows(session, 1)
+    before = latest(session)
+
+    def fails(report, state):
+        raise SolveFailedError("the pressure solve did not converge")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(paddlewheel.run, "_check_report", fails)
+        session.order(session.play)
+        assert until(lambda: "did not converge" in latest(session).note)
+    assert not latest(session).playing
+    session.order(session.step)
+    assert until(lambda: "begin anew" in latest(session).note)
+    session.want("gravity", lambda now: changes.with_gravity(now, 0.0, now))
+    assert until(lambda: latest(session).scene.gravity == (0.0, 0.0, 0.0))
+    after = latest(session)
+    assert after.number == 1
+    assert np.array_equal(after.phi, before.phi)
+    assert np.array_equal(after.particles, before.particles)
+    session.order(session.reset)
+    assert shows(session, 0)
+    session.order(session.step)
+    assert shows(session, 1)
+    assert latest(session).note == ""
+
+
 def test_a_change_is_felt_and_outlives_a_reset(serve):
     session = serve(Session(scene()))
     session.want("gravity", lambda now: changes.with_gravity(now, 0.0, now))
@@ -271,6 +302,15 @@ def test_a_damaged_frame_is_named_and_the_rest_still_plays(serve, run):
     playback.order(playback.seek, 3)
     assert shows(playback, 4)
     assert latest(playback).note == ""
+
+
+def test_a_damaged_report_is_named_and_the_rest_still_plays(serve, run):
+    run.path(3, "json").write_text('{"dt": 0.1}')
+    playback = serve(Playback(run, scene()))
+    playback.order(playback.seek, 2)
+    assert until(lambda: "ball.0003.json: damaged: no substeps" in latest(playback).note)
+    playback.order(playback.seek, 3)
+    assert shows(playback, 4)
 
 
 def test_frames_that_are_missing_are_passed_over(serve, run):

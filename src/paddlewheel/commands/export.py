@@ -5,7 +5,7 @@ from pathlib import Path
 
 from paddlewheel.commands import render, scenes
 from paddlewheel.commands.terminal import complain, progress
-from paddlewheel.output.cache import Cache, replace, spans
+from paddlewheel.output.cache import Cache, make_folder, replace, spans
 from paddlewheel.output.export import FORMATS, WHAT, Exporter, Frames, blender_script
 from paddlewheel.solids import argument
 from paddlewheel.types import State
@@ -29,7 +29,7 @@ def export(options) -> int:
     made = source.guarded(lambda: Frames(scene, wanted, options.cells, options.smooth))
     check_there(cache.folder, made.available(_first(cache, frames)), formats, what)
     folder = options.out or cache.folder / "export"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     exporters = [FORMATS[name].exporter(folder, cache.name, float(scene.fps), scene.grid.size) for name in formats]
     _write(source, cache, frames, made, exporters)
     if options.blender:
@@ -50,6 +50,7 @@ def _first(cache: Cache, frames: list[int]) -> State:
 def _write(source: scenes.Source, cache: Cache, frames: list[int], made: Frames, exporters: list[Exporter]) -> None:
     """Frame by frame, so that there is never more than one in memory; and tell of what was written."""
     files: list[list[Path]] = [[] for _ in exporters]
+    lost = []
     for number in progress(frames):
         try:
             state = cache.load(number)
@@ -59,6 +60,10 @@ def _write(source: scenes.Source, cache: Cache, frames: list[int], made: Frames,
         frame = source.guarded(lambda number=number, state=state: made.make(number, state))
         for exporter, written in zip(exporters, files, strict=True):
             written += exporter.write(frame)
+        if made.loses_surface(frame, state):
+            lost.append(number)
+    if lost:
+        complain(f"warning: frames {spans(lost)} have liquid, and their surface none: it is lost by {made.remade}")
     for exporter, written in zip(exporters, files, strict=True):
         for path in exporter.finish():
             print(path)

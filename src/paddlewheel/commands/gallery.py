@@ -15,7 +15,7 @@ from paddlewheel.commands.exhibit import Exhibit
 from paddlewheel.commands.terminal import bar, complain, console
 from paddlewheel.gallery import common
 from paddlewheel.kernel import compile_seconds
-from paddlewheel.output.cache import replace
+from paddlewheel.output.cache import make_folder, replace
 from paddlewheel.output.page import Figure, Picture, Shown, page
 from paddlewheel.output.render import require
 from paddlewheel.solids import argument
@@ -108,7 +108,7 @@ def _clock() -> float:
 
 def _write(folder: Path, exhibits: dict[str, Exhibit]) -> list[Shown]:
     """The page of what is there, with its pictures; what is on it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     sections, shown, missing = {}, [], []
     for section, entries in gallery.SECTIONS.items():
         found = [_shown(exhibits[name], folder) for name in entries]

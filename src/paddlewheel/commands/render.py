@@ -9,7 +9,7 @@ import numpy as np
 from paddlewheel.commands import scenes
 from paddlewheel.commands.terminal import complain, progress
 from paddlewheel.output import picture
-from paddlewheel.output.cache import Cache, replace, spans
+from paddlewheel.output.cache import Cache, make_folder, replace, spans
 from paddlewheel.output.camera import View
 from paddlewheel.output.quality import QualityPainter, require_mitsuba
 from paddlewheel.output.render import Painter, require
@@ -70,7 +70,7 @@ def draw(
     From the first to the last of them the camera goes round by an angle, `orbit` [degrees].
     """
     drawing = source.guarded(lambda: painter(scene))
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     out = Cache(folder, cache.name)
     turns = np.linspace(0, orbit, len(frames))
     pictures = [out.path(n, "png") for n in frames]

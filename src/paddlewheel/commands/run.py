@@ -15,7 +15,7 @@ from paddlewheel.interrupt import INTERRUPTED
 from paddlewheel.kernel import compile_seconds
 from paddlewheel.one_step import first_step
 from paddlewheel.output import picture
-from paddlewheel.output.cache import Cache, replace, spans
+from paddlewheel.output.cache import Cache, make_folder, replace, spans
 from paddlewheel.run import Frame, Simulation, check
 from paddlewheel.scene import Scene
 from paddlewheel.types import StepReport
@@ -62,9 +62,9 @@ def _tell_missing(cache: Cache, span: tuple[int, int], done: int) -> None:
 def _simulate(source, scene, cache, manifest, done, state, span) -> int:
     """Go on from a state after frame `done`, or from the start; keep the frames of the span (first, last)."""
     first, last = span
-    simulation = source.guarded(lambda: Simulation(scene, state, ids=True))
-    cache.begin(manifest, after=done)
     try:
+        simulation = source.guarded(lambda: Simulation(scene, state, ids=True))
+        cache.begin(manifest, after=done)
         frames = _guarded(source, simulation.run(last - done))
         told = _Told()
         for frame in told.each(frames, done, last):
@@ -72,8 +72,11 @@ def _simulate(source, scene, cache, manifest, done, state, span) -> int:
                 cache.write(frame.number, frame.state, frame.report)
                 done = frame.number
     except KeyboardInterrupt:
-        where = f"{cache.folder} is whole up to frame {done}"
-        complain(f"interrupted: {where}; the same command with --resume goes on from there")
+        if done:
+            where = f"{cache.folder} is whole up to frame {done}"
+            complain(f"interrupted: {where}; the same command with --resume goes on from there")
+        else:
+            complain("interrupted before the first frame: none of this run was kept")
         return INTERRUPTED
     finally:
         cache.close()
@@ -97,7 +100,7 @@ def draw_first_step(options) -> int:
             f"{info.iterations} iterations, wanted {scene.method.tolerance:g}"
         )
     folder = options.out or Path("out") / source.name
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     path = folder / f"{source.name}.png"
     title = f"{source.name}, {' × '.join(map(str, scene.grid.shape))} cells"
     replace(path, lambda file: picture.draw_step(step, file, title))

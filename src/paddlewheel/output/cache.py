@@ -73,19 +73,12 @@ class Cache:
         return _read_manifest(self.folder) or {}
 
     def load(self, number: int) -> State:
-        """The state of a frame; a ValueError if its file is damaged."""
-        path = self.path(number, "npz")
-        try:
-            return State.load(path)
-        except (FileNotFoundError, PermissionError):
-            raise
-        except Exception as error:  # a damaged archive makes NumPy raise almost anything
-            raise ValueError(f"{path}: damaged: {' '.join(str(error).split())}") from error
+        """The state of a frame; a ValueError if its file is damaged or missing."""
+        return _whole(self.path(number, "npz"), State.load)
 
     def report(self, number: int) -> StepReport:
-        """What the steps of a frame reported."""
-        values = json.loads(self.path(number, "json").read_text())
-        return StepReport(**values | {"solves": [SolveInfo(**solve) for solve in values["solves"]]})
+        """What the steps of a frame reported; a ValueError if its file is damaged or missing."""
+        return _whole(self.path(number, "json"), _read_report)
 
     def last(self) -> tuple[int, State | None]:
         """Number and state of the last frame that is whole; (0, None) if there is none. Damaged ones are warned of."""
@@ -93,7 +86,7 @@ class Cache:
             try:
                 state = self.load(number)
                 self.report(number)
-            except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
+            except ValueError as error:
                 warnings.warn(f"frame {number} is not whole and is computed again ({error})", stacklevel=2)
             else:
                 return number, state
@@ -126,7 +119,7 @@ class Cache:
 
     def begin(self, manifest: dict, after: int = 0) -> None:
         """Make the folder ready for the frames after number `after`: later ones and unfinished files are removed."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         self._take()
         for leftover in self.folder.glob(f"{TEMPORARY}*"):
             leftover.unlink(missing_ok=True)
@@ -271,6 +264,14 @@ def describe(value, around: tuple[int, ...] = ()) -> str:
     return f"{type(value).__name__}({inside(getattr(value, '__dict__', None))})"
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder if it is not there; an OSError that says so if it cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, f"the folder cannot be made: {error.strerror}", str(folder)) from error
+
+
 def replace(path: Path, write: Callable[[Path], object]) -> None:
     """Let write(file) make a file beside `path`, force it to the disk, then give it that name.
 
@@ -305,6 +306,28 @@ def _force(path: Path, flags: int) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _whole(path: Path, read: Callable):
+    """What read(path) gives; a ValueError that names the file if it is damaged or missing."""
+    try:
+        return read(path)
+    except FileNotFoundError as error:
+        raise ValueError(f"{path}: missing") from error
+    except PermissionError:
+        raise
+    except Exception as error:  # a damaged archive makes NumPy raise almost anything
+        raise ValueError(f"{path}: damaged: {' '.join(str(error).split())}") from error
+
+
+def _read_report(path: Path) -> StepReport:
+    values = json.loads(path.read_text())
+    if not isinstance(values, dict):
+        raise ValueError("not what the steps of a frame reported")
+    lacking = [name for name in StepReport._fields if name not in {*values, *StepReport._field_defaults}]
+    if lacking:
+        raise ValueError(f"no {', '.join(lacking)}")
+    return StepReport(**values | {"solves": [SolveInfo(**solve) for solve in values["solves"]]})
 
 
 def _read_manifest(folder: Path) -> dict | None:

@@ -97,7 +97,9 @@ def relax(
     within = (slice(1, -1),) * 3
     scale = dt / grid.h**2
     if start is not None:
-        q[within][full] = scale * (np.asarray(start, float) / density - air)[full]
+        q[within] = np.where(full, scale * (np.asarray(start, float) / density - air), 0.0)
+        if regions is not None:  # rounding of a constant may be more than what is wanted
+            q[within] = regions.centred(q[within])
     before = float(np.abs(b.reshape(-1)[cells]).max(initial=0.0))
     part = _part_of_below(full, surface, boundary.open, head, grid.h)
     sweeps, after = _relaxed(q, cells, reds, bits, b, part, tolerance * before, over_relaxation)

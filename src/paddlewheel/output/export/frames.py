@@ -107,6 +107,17 @@ class Frames:
             frame = getattr(self, f"_with_{what}")(frame, state)
         return frame
 
+    @property
+    def remade(self) -> str:
+        """How surfaces are made otherwise than those of the run, as text; "" if they are not."""
+        cells = [] if self.cells is None else [f"cells={self.cells}"]
+        return ", ".join([*cells, f"smooth={self.smooth:g}"] if self.smooth else cells)
+
+    def loses_surface(self, frame: Frame, state: State) -> bool:
+        """Whether a frame has no surface, though there is liquid in its state: cells too coarse, or smoothed away."""
+        has_none = frame.surface is not None and not len(frame.surface.faces)
+        return bool(has_none and self.remade and self._volume(state) > 0)
+
     def _with_surface(self, frame, state) -> Frame:
         grid = self.grid
         boundary = self.solids.measure(state.time, state.bodies)

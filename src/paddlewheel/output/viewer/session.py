@@ -181,6 +181,7 @@ class Session(Driver):
         self._target: Sequence[float] | None = None
         self.held: int | None = None
         self._wishes: dict[str, Callable[[Scene], Scene]] = {}
+        self._picture = self.snapshot()
 
     def advance(self) -> None:
         if self._target is not None:
@@ -231,10 +232,12 @@ class Session(Driver):
             self._let_go(None if velocity is None else tuple(velocity))
 
     def snapshot(self) -> Snapshot:
-        simulation = self.simulation
-        return Snapshot.of(
-            simulation.scene, self._number, simulation.state, self._report, self._rate(), self.playing, self._note
-        )
+        """What there is now; of a simulation that has failed, which has no state, what there was last."""
+        scene, state = self.simulation.scene, self.simulation.state
+        if self.simulation.failed:
+            return self._picture._replace(scene=scene, rate=self._rate(), playing=self.playing, note=self._note)
+        self._picture = Snapshot.of(scene, self._number, state, self._report, self._rate(), self.playing, self._note)
+        return self._picture
 
     def _let_go(self, velocity=None) -> None:
         if self.held is not None:
