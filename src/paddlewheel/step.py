@@ -9,18 +9,21 @@ from paddlewheel.grid.extrapolate import extrapolate
 from paddlewheel.grid.stencil import faces_beside
 from paddlewheel.grid.window import Window, window_around
 from paddlewheel.heat import Heat
+from paddlewheel.items import values_at
 from paddlewheel.liquids import check_room, filled, particle_surface
 from paddlewheel.physics.advect import move, semi_lagrangian
 from paddlewheel.physics.audit import audit
 from paddlewheel.physics.carried import carried_faces
 from paddlewheel.physics.deform import rates, straight_loss
+from paddlewheel.physics.free_parts import free_parts
+from paddlewheel.physics.pressure import presses
 from paddlewheel.physics.seeding import density_error, reseed, volume_seen, volume_seen_anew
 from paddlewheel.physics.separation import around, touching
 from paddlewheel.physics.surface import FAR, liquid_volume
 from paddlewheel.physics.transfer import sorted_by_cell, to_particles
 from paddlewheel.physics.ways import fallen, joined, less_room, together
 from paddlewheel.scene import Scene
-from paddlewheel.types import Boundary, Faces, SolveInfo, State, StepReport
+from paddlewheel.types import Boundary, Faces, Particles, SolveInfo, State, StepReport
 
 WAVES = 0.7  # a step lasts at most this × √(h/g): the shortest waves a grid can hold go unstable at 1.1
 FARTHEST_APART = 2.0  # cells by which neighbours a cell apart may part in a step
@@ -176,8 +179,10 @@ class Stepper(Fluid):
         del projection  # and the velocities it has
         clock.stop("extrapolate")
 
-        kept = 0.0 if by_grid else method.flip  # markers have the velocity of the flow
-        particles = to_particles(grid, particles, velocity, old, kept, first)
+        if by_grid:  # markers have the velocity of the flow
+            particles = to_particles(grid, particles, velocity, old, 0.0, first)
+        else:
+            particles = self._gathered(window, particles, first, velocity, old, boundary, air, now, dt)
         falling = fallen(old, velocity, self.scene.gravity, dt)
         del old
         clock.stop("gather")
@@ -269,6 +274,22 @@ class Stepper(Fluid):
         if self.forces:
             self.push(grid, velocity, faces_beside(phi < 0), time, dt)
         return velocity
+
+    def _gathered(self, window, particles, first, velocity, old, boundary, air, now, dt) -> Particles:
+        """The particles with the velocity of the faces, what touches nothing with the momentum that forces gave it."""
+        parts = None if presses(air) else free_parts(window.grid, first, self.sources.opened(boundary, window).open)
+        before = None if parts is None else parts.sums(particles.velocity)
+        particles = to_particles(window.grid, particles, velocity, old, self.scene.method.flip, first)
+        if parts is not None:
+            gained = np.tile(dt * np.array(self.scene.gravity), (parts.count, 1))
+            if self.forces:
+                part = parts.of_particles()
+                inside = part >= 0
+                for name, item in self.forces:
+                    pull = values_at(name, item, particles.position[inside], now)
+                    gained += dt * parts.means(pull, part[inside])
+            parts.restore(particles.velocity, before, gained)
+        return particles
 
     def _spread(self, spread, excess, falling, known, boundary) -> tuple[Faces, SolveInfo]:
         """The displacement that makes room for an excess of volume, `falling` included, and how its solve went.
