@@ -94,7 +94,7 @@ def test_momentum_changes_by_gravity_alone(dimensions, advection):
     gravity = (0.5, -1.0, 0.0)
     ball = Liquid(Sphere((0.5, 0.6, middle(dimensions, 32)), 0.2), velocity=random)
     simulation = Simulation(scene(dimensions, advection, [ball], 32, gravity=gravity))
-    start, _, speed = moments(simulation.state.particles)
+    start, _, _ = moments(simulation.state.particles)
     simulation.advance(0.2)
     mean, _, _ = moments(simulation.state.particles)
     assert np.abs(mean - start - 0.2 * np.array(gravity)).max() <= 1e-6

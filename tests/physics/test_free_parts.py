@@ -62,13 +62,13 @@ def test_parts_whose_hats_share_a_face_are_one(grid, axis, rng):
         for apart, count in ((1, 1), (2, 1), (6, 2)):
             cells = [[start, 8, 9], [start, 8, 9]] if axis == 0 else [[10, start - 1, 9], [10, start - 1, 9]]
             cells[1][axis] += apart
-            particles, first = particles_at(rng, grid, *cells)
+            _, first = particles_at(rng, grid, *cells)
             assert free_parts(grid, first, opened(grid)).count == count
 
 
 @grids
 def test_a_cut_face_two_cells_away_holds(grid, rng):
-    particles, first = particles_at(rng, grid, (10, 9, 9))
+    _, first = particles_at(rng, grid, (10, 9, 9))
     for a in range(2):
         for way in (-2, 2):
             open = opened(grid)

@@ -53,8 +53,8 @@ def scene(
     """
     if argument.positive("narrow-tube", "cells", cells) < LEAST_CELLS:
         raise ValueError(
-            f"narrow-tube: cells={cells}, expected at least {LEAST_CELLS}: with fewer the gaps are so wide that the box "
-            "is on the ground before the hand comes"
+            f"narrow-tube: cells={cells}, expected at least {LEAST_CELLS}: with fewer the gaps are so wide that the "
+            "box is on the ground before the hand comes"
         )
     h = HEIGHT / cells
     counts = (2 * max(4, round(cells / 8)), cells, 1)

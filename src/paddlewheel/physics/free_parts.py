@@ -105,7 +105,7 @@ def _hold(held, occupied, open, shape, plane):
 
     Of a plane the faces across it, here those along the second axis, do not count.
     """
-    nx, ny, nz = shape
+    _, ny, nz = shape
     for layer in prange(held.shape[0]):
         a = np.int64(layer)
         least = np.empty(nz, np.float32)
