@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paddlewheel.grid.plane import fitted_plane, tangent_plane
+from paddlewheel.grid.plane import fitted_plane, open_part, tangent_plane
 from paddlewheel.grid.stencil import required, with_long_rows
 from paddlewheel.kernel import kernel, prange
 
@@ -154,16 +154,22 @@ def _is_wet(phi, layer, n, i, j, k):
 def _fitted_value(phi, layer, n, solid, h, i, j, k):
     """Value at cell (i, j, k) of the linear fit to the cells around it of layers before n, if any, else not a number.
 
-    If a solid is given, cells count that its tangent plane at (i, j, k) leaves on the open side: a wall may be thin,
-    and what is behind it is another matter.
+    If a solid is given, cells count that are seen from this one, or from what is open of it: a wall may be thin, and
+    what is behind it is another matter. And those that the solid's tangent plane at (i, j, k) leaves on the open side.
     """
-    wall = (1.0, 0.0, 0.0, 0.0)
+    wall, eye = (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     if solid.shape[0] > 0:
         distance, gx, gy, gz = tangent_plane(solid, i, j, k)
         slope = np.sqrt(np.float64(gx * gx + gy * gy + gz * gz))
         scale = h / slope if slope > 0.0 else 0.0  # a distance grows by h from cell to cell
         wall = (np.float64(distance), scale * gx, scale * gy, scale * gz)
-    found, mean, m, g = fitted_plane(phi, layer, n, wall, i, j, k)
+        if distance <= 0.0:  # in an edge, or in a thin wall, its slope there says nothing of where it is open
+            found, ex, ey, ez = open_part(solid, i, j, k)
+            if found:
+                wall, eye = (1.0, 0.0, 0.0, 0.0), (ex, ey, ez)
+            else:
+                solid = solid[:0]
+    found, mean, m, g = fitted_plane(phi, layer, n, wall, solid, eye, h, i, j, k)
     if not found:
         return np.nan
     slope = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])

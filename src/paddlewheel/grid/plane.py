@@ -7,6 +7,8 @@ from paddlewheel.kernel import kernel
 _REACH = 2  # cells to each side of a fit: beside a flat wall one cell would see a single plane of data
 _WEIGHT = np.array([np.inf, *(1 / d2**2 for d2 in range(1, 3 * _REACH**2 + 1))])  # by the square of an offset's length
 _RIDGE = 1e-9  # chooses the flattest of all fits where the data leave the slope open
+_HIDING = 0.25  # cells within a solid that a line of sight may come: walls a cell thick hide what is behind, curved ones
+_BETWEEN = 0.5  # not what is along them. Cells from one point that is looked at on such a line to the next, at most
 
 
 @kernel(parallel=False)
@@ -24,13 +26,59 @@ def tangent_plane(solid, i, j, k):
 
 
 @kernel(parallel=False)
-def fitted_plane(phi, layer, before, wall, i, j, k):
+def open_part(solid, i, j, k):
+    """Where in a cell that is open, as an offset from its centre, is the middle of its corners that are in no solid,
+    and whether there is any: (found, x, y, z). Corners count by how far from the solid they are."""
+    total = mx = my = mz = np.float32(0)
+    for corner in range(8):
+        x, y, z = corner >> 2, (corner >> 1) & 1, corner & 1
+        part = max(solid[i + x, j + y, k + z], np.float32(0))
+        total += part
+        mx, my, mz = mx + part * np.float32(x), my + part * np.float32(y), mz + part * np.float32(z)
+    if total == 0.0:
+        return False, 0.0, 0.0, 0.0
+    return True, mx / total - 0.5, my / total - 0.5, mz / total - 0.5
+
+
+@kernel(parallel=False)
+def _sees(solid, h, i, j, k, eye, x, y, z):
+    """Whether no wall is on the line from the eye, an offset from the centre of a cell, to another cell's centre."""
+    ex, ey, ez = eye
+    dx, dy, dz = x - ex, y - ey, z - ez
+    length = np.sqrt(dx * dx + dy * dy + dz * dz)
+    there, _, _, _ = tangent_plane(solid, i + x, j + y, k + z)
+    if there >= h * length:  # a ball around it in which there is no solid
+        return True
+    parts = np.int64(length / _BETWEEN) + 1
+    for n in range(1, parts):
+        t = n / parts
+        if _at(solid, i + 0.5 + ex + t * dx, j + 0.5 + ey + t * dy, k + 0.5 + ez + t * dz) < -_HIDING * h:
+            return False
+    return True
+
+
+@kernel(parallel=False)
+def _at(solid, x, y, z):
+    """A field at nodes at a point [cells], which is inside the grid."""
+    i, j, k = min(np.int64(x), solid.shape[0] - 2), min(np.int64(y), solid.shape[1] - 2), min(np.int64(z), solid.shape[2] - 2)
+    u, v, w = x - i, y - j, z - k
+    value = 0.0
+    for corner in range(8):
+        a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
+        part = (u if a else 1.0 - u) * (v if b else 1.0 - v) * (w if c else 1.0 - w)
+        value += part * solid[i + a, j + b, k + c]
+    return value
+
+
+@kernel(parallel=False)
+def fitted_plane(phi, layer, before, wall, solid, eye, h, i, j, k):
     """The plane that fits best what is known of φ around cell (i, j, k):  (found, mean, centroid, slope).
 
         min Σ_c d_c⁻⁴ ( φ_0 + g·x_c − φ_c )²
 
     over the cells c in 5×5×5 with layer < `before`, on the open side of the
-    plane `wall` = (value, slope x, y, z); x_c is the offset to a cell [cells] and
+    plane `wall` = (value, slope x, y, z), and, if there is a solid, [m] at nodes, seen from the
+    `eye`, an offset from the centre [cells]; x_c is the offset to a cell [cells] and
     d_c its length. φ_0 = mean − g·centroid. Not found if there is no such cell.
     """
     total = mean = mx = my = mz = 0.0
@@ -42,6 +90,8 @@ def fitted_plane(phi, layer, before, wall, i, j, k):
             side = wall[0] + wall[1] * x + wall[2] * y
             for z in range(max(-_REACH, -k), min(_REACH + 1, phi.shape[2] - k)):
                 if known[np.uint64(k + z)] < before and side + wall[3] * z > 0.0:
+                    if solid.shape[0] > 0 and not _sees(solid, h, i, j, k, eye, x, y, z):
+                        continue
                     w = _WEIGHT[np.uint64(x * x + y * y + z * z)]
                     p = np.float64(at[np.uint64(k + z)])
                     total += w
