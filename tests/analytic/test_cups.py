@@ -70,3 +70,41 @@ def test_two_levels_on_the_sides_of_a_thin_wall_do_not_mix(walls, offset):
     result = pw.project(grid, velocity, phi, boundary, 0.1 / GRAVITY, tolerance=1e-10)
     left = max(np.abs(u[known]).max(initial=0) for u, known in zip(result.velocity, result.known, strict=True))
     assert left <= 1e-6 * 0.1
+
+
+@pytest.mark.parametrize("walls", [1.2, 1.4, 1.7])
+@pytest.mark.parametrize("turn", [0.0, 0.02, 0.2, 0.5, 0.75])
+@pytest.mark.parametrize("offset", [(0.0, 0.32), (0.18, 0.66)])
+def test_a_cup_of_thin_walls_holds_its_water_step_after_step(walls, turn, offset):
+    """Its inner corners are in cells whose centres are in the wall, from which φ must not see the air behind it."""
+    cells, turned = 32, (np.cos(turn / 2), 0.0, 0.0, np.sin(turn / 2))
+    t, (x, y) = walls / cells, (0.5 + offset[0] / cells, 0.5 + offset[1] / cells)
+
+    def placed(shape):
+        return shape.moved(translate=(x, y, 0), rotate=turned)
+
+    room = placed(pw.Box((-0.28, -0.28, -2), (0.28, 0.28, 2)))
+    cup = placed(pw.Box((-0.28 - t, -0.28 - t, -1), (0.28 + t, 0.28, 1)) - pw.Box((-0.28, -0.28, -2), (0.28, 0.9, 2)))
+    water = room & pw.HalfSpace((0, 0.45, 0), (0, 1, 0))
+    simulation = pw.Simulation(pw.Scene((1, 1, 1 / cells), cells, items=[pw.Solid(cup), pw.Liquid(water)]))
+    volume = len(simulation.state.particles.position) / (4 * cells**3)
+    energies = [frame.report.kinetic_energy for frame in simulation.run(6)]
+    assert max(energies) <= 1e-3 * 1000 * GRAVITY * volume * 0.25
+    assert room.distance(simulation.state.particles.position.astype(float)).max() <= 0.01 / cells
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", [0.0, 0.5])
+def test_a_cup_of_thin_walls_holds_its_water_in_three_dimensions(turn):
+    cells, t, middle = 24, 1.4 / 24, (0.5, 0.5, 0.5)
+    turned = (np.cos(turn / 2), 0.6 * np.sin(turn / 2), 0.0, 0.8 * np.sin(turn / 2))
+    low, high = (0.203,) * 3, (0.803, 0.803, 0.803)
+    room = pw.Box(low, (0.803, 1.5, 0.803)).moved(rotate=turned, about=middle)
+    shell = pw.Box((0.203 - t,) * 3, (0.803 + t, 0.803, 0.803 + t)).moved(rotate=turned, about=middle)
+    inside = pw.Box(low, high).moved(rotate=turned, about=middle)
+    water = inside & pw.HalfSpace((0, 0.5, 0), (0, 1, 0))
+    simulation = pw.Simulation(pw.Scene((1, 1, 1), cells, items=[pw.Solid(shell - room), pw.Liquid(water)]))
+    volume = len(simulation.state.particles.position) / (8 * cells**3)
+    energies = [frame.report.kinetic_energy for frame in simulation.run(6)]
+    assert max(energies) <= 2e-3 * 1000 * GRAVITY * volume * 0.3
+    assert inside.distance(simulation.state.particles.position.astype(float)).max() <= 0.01 / cells

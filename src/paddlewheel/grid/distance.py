@@ -116,7 +116,9 @@ def _straighten(phi, trust, cells, solid, n, h):
             y = min(trust[i, max(j - 1, 0), k], trust[i, min(j + 1, ny - 1), k])
             z = min(trust[i, j, max(k - 1, 0)], trust[i, j, min(k + 1, nz - 1)])
             if min(x, y, z) < n:
-                found, mean, c, g = fitted_plane(phi, trust, n, tangent_plane(solid, i, j, k), solid, (0.0, 0.0, 0.0), h, i, j, k)
+                found, mean, c, g = fitted_plane(
+                    phi, trust, n, tangent_plane(solid, i, j, k), solid, (0.0, 0.0, 0.0), h, i, j, k
+                )
                 slope = np.sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2])
                 if found and _GENTLE * h < slope < _STEEP * h:
                     value = mean - (g[0] * c[0] + g[1] * c[1] + g[2] * c[2])

@@ -8,6 +8,7 @@ part {φ > 0} has a closed form.  B07 §2.2 and figure 3; R05 §2.
 
 import numpy as np
 
+from paddlewheel.grid.plane import open_side
 from paddlewheel.grid.stencil import required
 from paddlewheel.kernel import kernel, prange
 from paddlewheel.types import Faces
@@ -154,7 +155,37 @@ def _open_fractions(out, phi, cells, mode):
                         elif high <= 0.0:
                             w[i, j, k] = 0.0
                         else:
-                            w[i, j, k] = _cut_fraction(below, face, above, mode)
+                            w[i, j, k] = _clamped(
+                                _cut_fraction(below, face, above, mode)
+                                * _part_of_its_side(phi, cells, a, face, i, j, k)
+                            )
+
+
+@kernel(parallel=False)
+def _part_of_its_side(phi, cells, axis, face, i, j, k):
+    """What is left of a cut face's open area if its cells belong to one side of a wall each: see `open_side`."""
+    nodes = phi.reshape(cells[0] + 1, cells[1] + 1, cells[2] + 1)
+    b, c = (axis + 1) % 3, (axis + 2) % 3
+    mine = 15  # the corners of the face, as `face_corners` goes round it
+    for end in range(2):
+        cell = (i - end * (axis == 0), j - end * (axis == 1), k - end * (axis == 2))
+        if cell[axis] < 0 or cell[axis] >= cells[axis]:
+            continue
+        side = open_side(nodes, cell[0], cell[1], cell[2])
+        for corner in range(4):
+            at = (end << (2 - axis)) | ((corner == 1 or corner == 2) << (2 - b)) | ((corner >= 2) << (2 - c))
+            if face[corner] > 0.0 and not side >> at & 1:
+                mine &= ~(1 << corner)
+    if mine == 15:
+        return 1.0
+    before = rectangle_fraction(face[0], face[1], face[2], face[3])
+    left = (
+        face[0] if mine & 1 else -abs(face[0]),
+        face[1] if mine & 2 else -abs(face[1]),
+        face[2] if mine & 4 else -abs(face[2]),
+        face[3] if mine & 8 else -abs(face[3]),
+    )
+    return rectangle_fraction(left[0], left[1], left[2], left[3]) / before if before > 0.0 else 1.0
 
 
 @kernel(parallel=False)

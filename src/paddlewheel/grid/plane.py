@@ -7,8 +7,9 @@ from paddlewheel.kernel import kernel
 _REACH = 2  # cells to each side of a fit: beside a flat wall one cell would see a single plane of data
 _WEIGHT = np.array([np.inf, *(1 / d2**2 for d2 in range(1, 3 * _REACH**2 + 1))])  # by the square of an offset's length
 _RIDGE = 1e-9  # chooses the flattest of all fits where the data leave the slope open
-_HIDING = 0.25  # cells within a solid that a line of sight may come: walls a cell thick hide what is behind, curved ones
-_BETWEEN = 0.5  # not what is along them. Cells from one point that is looked at on such a line to the next, at most
+# Cells that a line of sight may come into a solid, to see along curved walls: at nodes a wall that is a little thicker
+# than a cell is hardly deeper. And cells from one point that is looked at on such a line to the next.
+_HIDING, _BETWEEN = 0.05, 0.5
 
 
 @kernel(parallel=False)
@@ -26,15 +27,49 @@ def tangent_plane(solid, i, j, k):
 
 
 @kernel(parallel=False)
-def open_part(solid, i, j, k):
-    """Where in a cell that is open, as an offset from its centre, is the middle of its corners that are in no solid,
-    and whether there is any: (found, x, y, z). Corners count by how far from the solid they are."""
-    total = mx = my = mz = np.float32(0)
+def open_side(solid, i, j, k):
+    """The corners of a cell in no solid, as bits 4 x + 2 y + z; of one side of a wall that has two in the cell.
+
+    If the centre is in the wall, and edges of the cell join the open corners to more than one group, those of the group
+    that is farther from the wall. A cell has one pressure, and belongs to one side.
+    """
+    mask, center = 0, np.float32(0)
     for corner in range(8):
-        x, y, z = corner >> 2, (corner >> 1) & 1, corner & 1
-        part = max(solid[i + x, j + y, k + z], np.float32(0))
-        total += part
-        mx, my, mz = mx + part * np.float32(x), my + part * np.float32(y), mz + part * np.float32(z)
+        value = solid[i + (corner >> 2), j + (corner >> 1 & 1), k + (corner & 1)]
+        center += value
+        mask |= (value > 0.0) << corner
+    if center > 0.0 or mask == 0:
+        return mask
+    best, most, rest = 0, np.float32(0), mask
+    while rest:
+        group = rest & -rest
+        for _ in range(7):
+            group |= mask & (
+                (group & 0xF0) >> 4 | (group & 0x0F) << 4 | (group & 0xCC) >> 2 | (group & 0x33) << 2
+                | (group & 0xAA) >> 1 | (group & 0x55) << 1
+            )  # fmt: skip
+        rest &= ~group
+        total = np.float32(0)
+        for corner in range(8):
+            if group >> corner & 1:
+                total += solid[i + (corner >> 2), j + (corner >> 1 & 1), k + (corner & 1)]
+        if total > most:
+            best, most = group, total
+    return best
+
+
+@kernel(parallel=False)
+def open_part(solid, i, j, k):
+    """Where in a cell that is open, as an offset from its centre, is the middle of the corners on its open side, and
+    whether there is any: (found, x, y, z). Corners count by how far from the solid they are."""
+    total = mx = my = mz = np.float32(0)
+    side = open_side(solid, i, j, k)
+    for corner in range(8):
+        if side >> corner & 1:
+            x, y, z = corner >> 2, (corner >> 1) & 1, corner & 1
+            part = solid[i + x, j + y, k + z]
+            total += part
+            mx, my, mz = mx + part * np.float32(x), my + part * np.float32(y), mz + part * np.float32(z)
     if total == 0.0:
         return False, 0.0, 0.0, 0.0
     return True, mx / total - 0.5, my / total - 0.5, mz / total - 0.5
@@ -60,7 +95,11 @@ def _sees(solid, h, i, j, k, eye, x, y, z):
 @kernel(parallel=False)
 def _at(solid, x, y, z):
     """A field at nodes at a point [cells], which is inside the grid."""
-    i, j, k = min(np.int64(x), solid.shape[0] - 2), min(np.int64(y), solid.shape[1] - 2), min(np.int64(z), solid.shape[2] - 2)
+    i, j, k = (
+        min(np.int64(x), solid.shape[0] - 2),
+        min(np.int64(y), solid.shape[1] - 2),
+        min(np.int64(z), solid.shape[2] - 2),
+    )
     u, v, w = x - i, y - j, z - k
     value = 0.0
     for corner in range(8):
