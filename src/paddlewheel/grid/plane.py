@@ -76,37 +76,45 @@ def open_part(solid, i, j, k):
 
 
 @kernel(parallel=False)
-def _sees(solid, h, i, j, k, eye, x, y, z):
-    """Whether no wall is on the line from the eye, an offset from the centre of a cell, to another cell's centre."""
+def _sees(solid, h, i, j, k, eye, near, x, y, z):
+    """Whether no wall is on the line from the eye, an offset from the centre of a cell, to another cell's centre.
+
+    The eye is `near` [cells] from the nearest solid. Points on the line are looked at as far apart as there is none.
+    """
     ex, ey, ez = eye
     dx, dy, dz = x - ex, y - ey, z - ez
     length = np.sqrt(dx * dx + dy * dy + dz * dz)
-    there, _, _, _ = tangent_plane(solid, i + x, j + y, k + z)
-    if there >= h * length:  # a ball around it in which there is no solid
-        return True
-    parts = np.int64(length / _BETWEEN) + 1
-    for n in range(1, parts):
-        t = n / parts
-        if _at(solid, i + 0.5 + ex + t * dx, j + 0.5 + ey + t * dy, k + 0.5 + ez + t * dz) < -_HIDING * h:
+    end, way, per_h = length - _center(solid, i + x, j + y, k + z) / h, max(near, _BETWEEN), 1.0 / h
+    while way < end:
+        t = way / length
+        distance = _at(solid, i + 0.5 + ex + t * dx, j + 0.5 + ey + t * dy, k + 0.5 + ez + t * dz) * per_h
+        if distance < -_HIDING:
             return False
+        way += max(distance, _BETWEEN)
     return True
+
+
+@kernel(parallel=False)
+def _center(solid, i, j, k):
+    """A field at nodes at the centre of a cell."""
+    low = solid[i, j, k] + solid[i, j, k + 1] + solid[i, j + 1, k] + solid[i, j + 1, k + 1]
+    high = solid[i + 1, j, k] + solid[i + 1, j, k + 1] + solid[i + 1, j + 1, k] + solid[i + 1, j + 1, k + 1]
+    return np.float64(np.float32(0.125) * (low + high))
 
 
 @kernel(parallel=False)
 def _at(solid, x, y, z):
     """A field at nodes at a point [cells], which is inside the grid."""
-    i, j, k = (
-        min(np.int64(x), solid.shape[0] - 2),
-        min(np.int64(y), solid.shape[1] - 2),
-        min(np.int64(z), solid.shape[2] - 2),
-    )
-    u, v, w = x - i, y - j, z - k
-    value = 0.0
-    for corner in range(8):
-        a, b, c = corner >> 2, (corner >> 1) & 1, corner & 1
-        part = (u if a else 1.0 - u) * (v if b else 1.0 - v) * (w if c else 1.0 - w)
-        value += part * solid[i + a, j + b, k + c]
-    return value
+    i = min(np.int64(x), solid.shape[0] - 2)
+    j = min(np.int64(y), solid.shape[1] - 2)
+    k = min(np.int64(z), solid.shape[2] - 2)
+    u, v, w = np.float32(x - i), np.float32(y - j), np.float32(z - k)
+    a = solid[i, j, k] + w * (solid[i, j, k + 1] - solid[i, j, k])
+    b = solid[i, j + 1, k] + w * (solid[i, j + 1, k + 1] - solid[i, j + 1, k])
+    c = solid[i + 1, j, k] + w * (solid[i + 1, j, k + 1] - solid[i + 1, j, k])
+    d = solid[i + 1, j + 1, k] + w * (solid[i + 1, j + 1, k + 1] - solid[i + 1, j + 1, k])
+    a, c = a + v * (b - a), c + v * (d - c)
+    return np.float64(a + u * (c - a))
 
 
 @kernel(parallel=False)
@@ -120,6 +128,7 @@ def fitted_plane(phi, layer, before, wall, solid, eye, h, i, j, k):
     `eye`, an offset from the centre [cells]; x_c is the offset to a cell [cells] and
     d_c its length. φ_0 = mean − g·centroid. Not found if there is no such cell.
     """
+    near = _at(solid, i + 0.5 + eye[0], j + 0.5 + eye[1], k + 0.5 + eye[2]) / h if solid.shape[0] > 0 else 0.0
     total = mean = mx = my = mz = 0.0
     xx = xy = xz = yy = yz = zz = 0.0
     xp = yp = zp = 0.0
@@ -129,7 +138,7 @@ def fitted_plane(phi, layer, before, wall, solid, eye, h, i, j, k):
             side = wall[0] + wall[1] * x + wall[2] * y
             for z in range(max(-_REACH, -k), min(_REACH + 1, phi.shape[2] - k)):
                 if known[np.uint64(k + z)] < before and side + wall[3] * z > 0.0:
-                    if solid.shape[0] > 0 and not _sees(solid, h, i, j, k, eye, x, y, z):
+                    if solid.shape[0] > 0 and not _sees(solid, h, i, j, k, eye, near, x, y, z):
                         continue
                     w = _WEIGHT[np.uint64(x * x + y * y + z * z)]
                     p = np.float64(at[np.uint64(k + z)])
