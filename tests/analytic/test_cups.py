@@ -41,13 +41,22 @@ def test_a_tilted_cup_holds_its_water(cells, walls):
     assert moved([pw.Solid(shell - room), pw.Liquid(water)], cells)[0] <= 1e-6
 
 
-@pytest.mark.parametrize("walls", [3, 6])
+@pytest.mark.parametrize("walls", [1.5, 2, 3, 6])
 def test_a_round_cup_holds_its_water(walls):
     cells = 48
     t = walls / cells
     cup = pw.Cylinder((0.5, 0.2 - t, 0.5), (0.5, 0.9, 0.5), 0.3 + t) - pw.Cylinder((0.5, 0.2, 0.5), (0.5, 2, 0.5), 0.3)
     water = pw.Cylinder((0.5, 0.2, 0.5), (0.5, 0.7, 0.5), 0.3)
     assert moved([pw.Solid(cup), pw.Liquid(water)], cells, dimensions=3)[0] <= 1e-6
+
+
+@pytest.mark.parametrize("walls", [1.5, 2, 4])
+def test_a_bowl_holds_its_water(walls):
+    cells, middle = 48, (0.5, 0.5, 0.5)
+    room = pw.Sphere(middle, 0.3)
+    bowl = pw.Sphere(middle, 0.3 + walls / cells) - room - pw.Box((-1, 0.65, -1), (2, 2, 2))
+    water = room & pw.HalfSpace((0, 0.5, 0), (0, 1, 0))
+    assert moved([pw.Solid(bowl), pw.Liquid(water)], cells, dimensions=3)[0] <= 1e-6
 
 
 @pytest.mark.parametrize("where", [0.4, 0.41, 0.43, 0.447])
