@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paddlewheel.gallery import common, cylinder, paddle, plume_box, plume_plate, ring_vortex, taylor_green
+from paddlewheel.gallery import common, cylinder, paddle, plume_box, plume_mesh, plume_plate, ring_vortex, taylor_green
 from paddlewheel.method import ADVECTION
 from paddlewheel.run import Simulation
 
@@ -11,7 +11,7 @@ WRONG = [
     (paddle, {"turns": "fast"}),
     (paddle, {"cells": 0}),
     (plume_plate, {"dimensions": 1}),
-    (plume_plate, {"obstacle": "cube"}),
+    (plume_mesh, {"degrees": "steep"}),
     (plume_plate, {"degrees": np.nan}),
     (plume_box, {"dimensions": 4}),
     (plume_box, {"temperature": None}),
@@ -51,26 +51,25 @@ def test_a_parameter_that_cannot_be_is_named(entry, wrong):
         entry.scene(**wrong)
 
 
-@pytest.mark.parametrize("obstacle", plume_plate.OBSTACLES)
-def test_the_obstacle_is_tilted_and_in_the_middle(obstacle):
+@pytest.mark.parametrize(("shape", "middle"), [("plate", plume_plate.MIDDLE), ("ring", plume_mesh.MIDDLE)])
+def test_the_obstacle_is_tilted_and_in_the_middle(shape, middle):
     """Its middle is filled, but for the ring's; and it is higher on the right."""
-    shape = plume_plate.shape(obstacle, 30.0, deep=1.0)
-    low, high = shape.bounds()
-    np.testing.assert_allclose((low + high) / 2, [*plume_plate.MIDDLE, 0.5], atol=0.01)
-    inside = shape.distance(np.array([[*plume_plate.MIDDLE, 0.5]]))[0] < 0
-    assert inside == (obstacle != "ring")
-    if obstacle != "ball":
-        along = 0.8 * plume_plate.REACH * np.array([[np.cos(np.pi / 6), np.sin(np.pi / 6), 0]])
-        middle = np.array([*plume_plate.MIDDLE, 0.5])
-        assert shape.distance(middle + along)[0] < 0 < shape.distance(middle + along * [1, -1, 1])[0]
+    entry = plume_plate if shape == "plate" else plume_mesh
+    _, solid = entry.scene(degrees=30.0).items
+    low, high = solid.shape.bounds()
+    center = (low + high) / 2
+    np.testing.assert_allclose(center[:2], middle, atol=0.01)
+    assert (solid.shape.distance(center[None])[0] < 0) == (shape == "plate")
+    along = 0.8 * entry.REACH * np.array([[np.cos(np.pi / 6), np.sin(np.pi / 6), 0]])
+    assert solid.shape.distance(center + along)[0] < 0 < solid.shape.distance(center + along * [1, -1, 1])[0]
 
 
-def test_smoke_passes_a_ring_of_triangles_in_three_dimensions():
-    simulation = Simulation(plume_plate.scene(cells=24, dimensions=3, obstacle="ring", degrees=0.0))
-    for frame in simulation.run(36):
-        assert frame.report.warnings == []
-    through = simulation.state.density[7:9, 12:16, 7:9]  # above its hole
-    assert through.max() > 0.5
+def test_the_ring_of_triangles_is_the_one_by_formula():
+    points = np.random.default_rng(0).uniform(-0.3, 0.3, (2000, 3))
+    by_triangles, by_formula = plume_mesh.triangles().distance(points), plume_mesh.formula().distance(points)
+    clear = np.abs(by_triangles) > 5e-4  # the flat parts are that much nearer to the middle than the circle
+    assert np.array_equal(by_triangles[clear] < 0, by_formula[clear] < 0)
+    assert 0.03 < (by_triangles < 0).mean() < 0.07  # 0.05, by its volume
 
 
 def test_the_ring_vortex_starts_as_described():

@@ -35,6 +35,7 @@ from paddlewheel.gallery import (
     piston,
     plug,
     plume_box,
+    plume_mesh,
     plume_plate,
     poured_honey,
     pouring,
@@ -86,6 +87,7 @@ SECTIONS = {
     "Smoke": {
         "paddle": paddle,
         "plume-plate": plume_plate,
+        "plume-mesh": plume_mesh,
         "plume-box": plume_box,
         "ring-vortex": ring_vortex,
         "taylor-green": taylor_green,

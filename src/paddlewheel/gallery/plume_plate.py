@@ -1,4 +1,4 @@
-"""A plume of hot smoke rises past a tilted plate, or past a ball or a ring of triangles."""
+"""A plume of hot smoke rises past a tilted plate."""
 
 import math
 
@@ -10,7 +10,6 @@ from paddlewheel.method import Method
 from paddlewheel.run import Simulation
 from paddlewheel.scene import Scene
 from paddlewheel.solids import argument
-from paddlewheel.solids.mesh import Mesh
 from paddlewheel.solids.shapes import Box, Cylinder, Shape
 
 caption = "Hot smoke rises against a tilted plate and leaves along it, by its upper end; none gets through."
@@ -22,22 +21,20 @@ LIMITS = common.SMOKE_LIMITS | {
 }
 
 FRAMES = 96  # what a check simulates
-OBSTACLES = ("plate", "ball", "ring")
 WIDTH, HEIGHT = 1.0, 1.5  # [m]
-MIDDLE, REACH, THICKNESS = (0.5, 0.7), 0.2, 0.06  # of the obstacle [m]
+MIDDLE, REACH, THICKNESS = (0.5, 0.7), 0.2, 0.06  # of the plate [m]
 
 
 def scene(
     cells: int = 72,
     dimensions: int = 2,
-    obstacle: str = "plate",
     degrees: float = 30.0,
     temperature: float = 150.0,
     vorticity: float = 0.0,
     advection: str = "flip",
     cfl: float = 3.0,
 ) -> Scene:
-    """A room 1 m wide and 1.5 m high without a ceiling, with a source on its floor and an obstacle tilted by `degrees`.
+    """A room 1 m wide and 1.5 m high without a ceiling, with a source on its floor and a plate tilted by `degrees`.
 
     cells are those of the height; a scene of 3 dimensions is as deep as wide.
     """
@@ -55,28 +52,17 @@ def scene(
         method=Method(advection=advection, cfl=cfl),
         items=[
             Smoke(source, temperature=temperature, rate=math.inf),
-            Solid(shape(obstacle, degrees, deep)),
+            Solid(plate(degrees, deep)),
         ],
         open_sides={"+y"},
         vorticity=vorticity,
     )
 
 
-def shape(obstacle: str, degrees: float = 30.0, deep: float = 1.0) -> Shape:
-    """The obstacle in the middle of a room so deep [m], tilted about z; ball and ring are made of triangles."""
-    argument.choice("plume-plate", "obstacle", obstacle, OBSTACLES)
+def plate(degrees: float = 30.0, deep: float = 1.0) -> Shape:
+    """In the middle of a room so deep [m], tilted about z."""
     half = 0.5 * math.radians(argument.number("plume-plate", "degrees", degrees))
-    if obstacle == "plate":
-        flat = Box((-REACH, -THICKNESS / 2, -REACH), (REACH, THICKNESS / 2, REACH))
-    else:
-        import trimesh  # takes half a second, which other scenes need not wait for
-
-        if obstacle == "ball":
-            made = trimesh.creation.icosphere(subdivisions=3, radius=0.75 * REACH)
-        else:
-            made = trimesh.creation.annulus(r_min=0.5 * REACH, r_max=REACH, height=THICKNESS)
-            made.apply_transform(trimesh.transformations.rotation_matrix(math.pi / 2, (1, 0, 0)))
-        flat = Mesh((np.array(made.vertices), np.array(made.faces)))
+    flat = Box((-REACH, -THICKNESS / 2, -REACH), (REACH, THICKNESS / 2, REACH))
     return flat.moved((*MIDDLE, deep / 2), (math.cos(half), 0, 0, math.sin(half)))
 
 
