@@ -11,7 +11,7 @@ from paddlewheel.types import AXES, Body, BodyFaces, Boundary, Faces, Grid
 
 NOWHERE = BodyFaces((0, 0, 0), *(Faces(*(np.zeros((0, 0, 0), t),) * 3) for t in "f?"))  # of a body that is not there
 _FAR = 2.0  # cells from a face's middle; a surface beyond does not cut its box, also where φ is a bound or filled in
-_FILM = 1e-3  # part of a face that may be open beside bodies; what is less is of a film between things that touch
+_FILM = 1e-3  # part of a face that is open beside a body, below which it is of a film, if those around it are not open
 _ALIKE = 0.25  # cells by which nodes on one side of a gap may differ in depth
 
 
@@ -87,6 +87,7 @@ def _share_out(boundary, found) -> None:
             wanted[place] += filled[a]
         with threads_worth(wanted.size):
             _share(given, open, others, wanted)
+            _close_films(given, open, others, wanted, a)
         for place, (_, filled) in zip(places, found, strict=True):
             filled[a][...] *= given[place]
 
@@ -166,10 +167,35 @@ def _share(given, open, others, wanted):
                 if wanted[i, j, k] > 0.0:
                     before = open[i, j, k]
                     left = before - wanted[i, j, k]
-                    if left < _FILM:
+                    if left < SMALLEST:
                         given[i, j, k], left = before / wanted[i, j, k], 0.0
                     open[i, j, k] = left
                     others[i, j, k] *= (1.0 - before) / max(1.0 - left, SMALLEST)
+
+
+@kernel
+def _close_films(given, open, others, wanted, axis):
+    """Give bodies the rest of what is hardly open, where none of the faces normal to the same axis around it is either.
+
+    At the surface of a body in the open one of them is: there liquid is not shut in.
+    """
+    b, c = (axis + 1) % 3, (axis + 2) % 3
+    for plane in prange(open.shape[0]):
+        i = np.int64(plane)
+        for j in range(open.shape[1]):
+            for k in range(open.shape[2]):
+                left, want = open[i, j, k], wanted[i, j, k]
+                if not 0.0 < left < _FILM or want == 0.0:
+                    continue
+                around = np.float32(0.0)
+                for end in (-1, 1):
+                    for d in (b, c):
+                        p, q, r = i + end * (d == 0), j + end * (d == 1), k + end * (d == 2)
+                        if 0 <= p < open.shape[0] and 0 <= q < open.shape[1] and 0 <= r < open.shape[2]:
+                            around = max(around, open[p, q, r])
+                if around < _FILM:
+                    given[i, j, k], open[i, j, k] = (left + want) / want, 0.0
+                    others[i, j, k] *= 1.0 - left
 
 
 @kernel(parallel=False)
