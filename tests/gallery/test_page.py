@@ -260,7 +260,7 @@ def test_a_scene_says_which_frames_tell_it(name):
     assert all(isinstance(n, int) and n > 0 for n in entry.shown)
     assert list(entry.shown) == sorted(set(entry.shown))
     for parameters in getattr(entry, "beside", {}).values():
-        assert exhibit.digest(entry.scene(cells=16, **parameters)) != exhibit.digest(entry.scene(cells=16))
+        assert exhibit.digest(entry.scene(cells=48, **parameters)) != exhibit.digest(entry.scene(cells=48))
 
 
 def test_no_scenes_are_a_page_too():
