@@ -249,7 +249,7 @@ def test_output_nobody_reads_ends_quietly(arguments, folder):
 
 MISTAKES = {
     "unknown command": ("rnu", "command='rnu'", "did you mean 'run'?"),
-    "unknown scene": ("run stil-water", "SCENE='stil-water'", "did you mean 'still-water'?"),
+    "unknown scene": ("run stil-water", "SCENE='stil-water' is none of ", "did you mean 'still-water'?"),
     "no such file": ("run nowhere.py", "nowhere.py", "No such file"),
     "no cells": ("run still-water --cells 0", "cells=0"),
     "cells as text": ("run still-water --cells many", "--cells", "'many'"),

@@ -167,6 +167,18 @@ def test_render_draws_every_frame_a_sheet_and_a_film(cached, capsys):
     assert (cached / "flat.mp4").stat().st_size > 1000
 
 
+def test_render_leaves_out_a_damaged_frame_and_says_so(cached, capsys):
+    frames = sorted(cached.glob("*.npz"))
+    frames[0].write_bytes(frames[0].read_bytes()[:1000])
+    assert main(["render", "out/flat", "--sheet"]) == 0
+    assert "warning: frame 1 is left out: out/flat/flat.0001.npz: damaged" in capsys.readouterr().err
+    assert sorted(p.name for p in cached.glob("*.png")) == ["flat.0002.png", "flat.0003.png", "flat.sheet.png"]
+    for frame in frames:
+        frame.write_bytes(b"")
+    assert main(["render", "out/flat"]) == 2
+    assert "no frame to draw is whole, of 1-3" in capsys.readouterr().err
+
+
 def test_render_draws_some_frames_elsewhere(cached, tmp_path, monkeypatch):
     monkeypatch.chdir(cached)  # the scene is found from anywhere
     assert main(["render", ".", "--frames", "2-9", "--out", "../pictures"]) == 0
@@ -188,12 +200,6 @@ def test_an_edited_scene_is_warned_of_or_refused(cached, tmp_path, capsys):
     (tmp_path / "flat.py").unlink()
     assert main(["render", "out/flat"]) == 2
     assert "flat.py: No such file" in capsys.readouterr().err
-
-
-def test_a_damaged_frame_is_named(cached, capsys):
-    (cached / "flat.0002.npz").write_bytes(b"PK no")
-    assert main(["render", "out/flat"]) == 2
-    assert "out/flat/flat.0002.npz: damaged" in capsys.readouterr().err
 
 
 def test_no_such_frames_are_named(cached, capsys):

@@ -73,15 +73,23 @@ def draw(
     make_folder(folder)
     out = Cache(folder, cache.name)
     turns = np.linspace(0, orbit, len(frames))
-    pictures = [out.path(n, "png") for n in frames]
-    for number, path, turn in zip(progress(frames), pictures, turns, strict=True):
-        state = cache.load(number)
+    pictures = []
+    for number, turn in zip(progress(frames), turns, strict=True):
+        try:
+            state = cache.load(number)
+        except ValueError as error:  # it is damaged, and the others are still wanted
+            complain(f"warning: frame {number} is left out: {error}")
+            continue
+        path = out.path(number, "png")
         source.guarded(
             lambda path=path, state=state, turn=turn: replace(path, lambda file: drawing.draw(file, state, turn))
         )
+        pictures.append(path)
+    if not pictures:
+        raise ValueError(f"{cache.folder}: no frame to draw is whole, of {spans(frames)}")
     print(f"{pictures[0]} … {pictures[-1].name}" if len(pictures) > 1 else pictures[0])
     if sheet:
-        shown = np.unique(np.linspace(0, len(frames) - 1, ON_SHEET).round().astype(int))
+        shown = np.unique(np.linspace(0, len(pictures) - 1, ON_SHEET).round().astype(int))
         path = out.path("sheet", "png")
         replace(path, lambda file: picture.draw_sheet(file, [pictures[i] for i in shown]))
         print(path)

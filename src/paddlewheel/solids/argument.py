@@ -5,6 +5,7 @@ from difflib import get_close_matches
 import numpy as np
 
 UNIT_TOLERANCE = 1e-6
+_FEW = 12  # choices, beyond which a list of them hides the one that was meant
 
 
 def number(owner: str, name: str, value) -> float:
@@ -111,8 +112,12 @@ def choice(owner: str, name: str, value, choices) -> str:
         swapped = [c for c in choices if sorted(c) == sorted(str(value).lower())]  # "y+" or "+Y" for "+y"
         begun = [c for c in choices if value and c.startswith(str(value).lower())]  # "vol" for "volume"
         close = swapped or begun or get_close_matches(str(value), choices, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"{owner}: {name}={value!r}, expected one of {', '.join(map(repr, choices))}{hint}")
+        hint = f"did you mean {close[0]!r}?" if close else ""
+        if hint and len(choices) > _FEW:
+            raise ValueError(f"{owner}: {name}={value!r} is none of {len(choices)}; {hint}")
+        raise ValueError(
+            f"{owner}: {name}={value!r}, expected one of {', '.join(map(repr, choices))}{'; ' + hint if hint else ''}"
+        )
     return value
 
 
