@@ -10,6 +10,7 @@ import paddlewheel as pw
 from paddlewheel.benchmark import rigid
 from paddlewheel.bodies import velocities
 from paddlewheel.measure import thickness
+from paddlewheel.solids.pose import rotation_of
 from paddlewheel.types import State
 
 N = 32
@@ -452,6 +453,61 @@ def test_a_thin_solid_is_named_at_the_start(motion):
         "make it thicker, or use more cells"
     ]
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(("weights", "least"), [("area", 1.35), ("volume", 2.5), ("length", 2.5), ("voxel", 0.9)])
+def test_a_solid_that_may_not_hold_moving_liquid_is_named(weights, least):
+    for cells in (least - 0.1, least + 0.1):
+        plate = pw.Box((0.3, 0.6, -1), (0.7, 0.6 + cells * H, 2)).moved(rotate=(np.cos(0.1), 0, 0, np.sin(0.1)))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            pw.Simulation(tank(pw.Solid(plate), weights=weights))
+        assert len(caught) == (cells < least)
+        if caught and least > 1:
+            assert f"less than {least:g} cells of {H:.3g} m: with weights='{weights}' liquid" in str(caught[0].message)
+
+
+ROUND = {
+    "disc in a plane": (pw.Cylinder((0.503, 0.309, -1), (0.503, 0.309, 2), 0.1), 2),
+    "ball in a plane": (pw.Sphere((0.503, 0.309, H / 2), 0.1), 2),
+    "ball": (pw.Sphere((0.503, 0.309, 0.51), 0.15), 3),
+    "tilted ring": (pw.Torus((0.503, 0.509, 0.51), (0.3, 1, 0.2), 0.2, 0.1), 3),
+    "turned capsule": (
+        pw.Capsule((0.3, 0.5, 0.51), (0.7, 0.5, 0.51), 0.12).moved(rotate=(np.cos(0.2), 0, np.sin(0.2), 0)),
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("weights", ["area", "volume"])
+@pytest.mark.parametrize("density", [100.0, 3000.0])
+@pytest.mark.parametrize("name", ROUND)
+def test_water_does_not_turn_what_is_round_about_its_axis(name, density, weights):
+    """It pushes at right angles to the surface. On a grid it would turn it, and go on for as long as it rests."""
+    shape, dimensions = ROUND[name]
+    scene = tank(pw.RigidBody(shape, density), weights=weights, dimensions=dimensions)
+    scene = scene if dimensions == 2 else replace(scene, cells=16)
+    simulation = pw.Simulation(scene)
+    axis = {"tilted ring": np.array((0.3, 1, 0.2)) / np.linalg.norm((0.3, 1, 0.2))}.get(name, np.array((0, 0, 1)))
+    if name == "turned capsule":
+        axis = np.array((np.cos(0.4), 0, -np.sin(0.4)))
+    for _ in range(3):
+        simulation.step(0.005)
+        (body,) = simulation.state.bodies
+        assert np.abs(body.velocity).max() > 0.01
+        assert abs(axis @ rotation_of(body.orientation).T @ body.angular_velocity) <= 1e-5
+        if "ball" in name:
+            assert np.abs(body.angular_velocity).max() <= 1e-6
+
+
+def test_a_ball_on_the_floor_under_water_stays_where_it_is():
+    for x, y, density in ((0.503, 0.1, 3000.0), (0.9, 0.1, 3000.0)):
+        disc = pw.RigidBody(pw.Cylinder((x, y, -1), (x, y, 2), 0.1), density)
+        simulation = pw.Simulation(tank(disc, water=pw.Liquid(pw.Box((0, 0, -1), (1, 1, 2)))))
+        for _ in simulation.run(24):
+            (body,) = simulation.state.bodies
+            assert abs(body.position[0] - x) <= 1e-3 * H
+            assert abs(body.angular_velocity[2]) <= 1e-3
 
 
 def test_a_body_that_has_left_is_gone():

@@ -22,6 +22,7 @@ from paddlewheel.scene import Scene
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
 from paddlewheel.solids.mass import Mass
+from paddlewheel.solids.pose import rotation_of
 from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.types import AXES, SIDES, Body, BodyFaces, Boundary, Faces, Grid, SolveFailedError, SolveInfo
 
@@ -34,6 +35,9 @@ _FREE = 1e-3  # part of gravity's acceleration that others may add to that of a 
 _THIN = (
     0.9  # cells, below which a body is said to be thinner than one: what is curved seems a little thinner than it is
 )
+# Cells of thickness below which a solid may not hold liquid that moves: two surfaces in one cell lead it astray. Voxels
+# see a whole cell, and gas has no surface of its own.
+_HOLDING = {"area": 1.35, "volume": 2.5, "length": 2.5, "voxel": _THIN}
 _WHOLE = 0.5  # part of a body that the grid may miss for its discrete mass to be believed: of two cells it may miss one
 _WILD = 100.0  # longest sides of the domain that a body may go in a frame, with the coupling that is not stable
 _TURNED = 0.01  # of the fluid's density: what is lighter turns in it as if it had this
@@ -65,6 +69,7 @@ class Bodies:
         self.items = [replace(item, density=max(item.density, least)) for _, item in self._named]
         self._solids = labelled(scene.items, Solid)
         self._one_way = np.array([item.one_way for item in self.items], np.bool_)
+        self._lever = [rigid.lever(shape) for shape in self._shapes]  # as drawn
         self._hinged = np.array([item.axis is not None for item in self.items], np.bool_)
         self._forces = labelled(scene.items, Force)
         grid = scene.grid
@@ -211,9 +216,11 @@ class Bodies:
         method = self.scene.method
         V, W = self._held_by_hand(bodies, boundary, holds, dt, pull, (grid, phi))
         coupled = self._seen(bodies, boundary, W)
+        levers = np.array([body.lever for body in coupled])
 
         def carrying(V):
-            return boundary._replace(velocity=carried(grid, boundary, with_velocities(bodies, V)))
+            seen = with_velocities(bodies, np.einsum("nij,nj->ni", levers, V))
+            return boundary._replace(velocity=carried(grid, boundary, seen))
 
         def in_air(V):
             return V if air is None else accelerated(V, coupled, air, grid, dt)
@@ -376,8 +383,16 @@ class Bodies:
     def _seen(self, bodies, boundary, W) -> list[Coupled]:
         """The bodies with these inverse masses, which are zero for the pressure if it does not move them."""
         W = np.where(self._one_way[:, None, None], 0.0, W)
-        parts = zip(boundary.bodies, bodies, W, strict=True)
-        return [Coupled(faces, body.position, inverse) for faces, body, inverse in parts]
+        parts = zip(boundary.bodies, bodies, W, self._levers(bodies), strict=True)
+        return [Coupled(faces, body.position, inverse, lever) for faces, body, inverse, lever in parts]
+
+    def _levers(self, bodies) -> np.ndarray:
+        """(n, 6, 6): the projections on what a pressure can do to bodies; see `rigid.lever`."""
+        out = np.zeros((len(bodies), 6, 6))
+        for n, body in enumerate(bodies):
+            R = rotation_of(body.orientation)
+            out[n, :3, :3], out[n, 3:, 3:] = np.eye(3), R @ self._lever[n] @ R.T
+        return out
 
     def _check_sizes(self) -> None:
         """Refuse bodies that do not fit between two walls of the domain, and warn of those thinner than a cell.
@@ -400,15 +415,21 @@ class Bodies:
                     "it and lift it too little; make it thicker, or use more cells",
                     stacklevel=5,
                 )
+        weights = self.scene.method.weights
+        least = _THIN if self.scene.has_smoke else _HOLDING[weights]
         for name, solid in self._solids:
             shape = solid.shape if solid.motion is None else Moved(solid.shape, solid.pose(0.0, name))
-            thick = thickness(grid, shape, grid.h)
+            thick = thickness(grid, shape, least / _THIN * grid.h)
             if thick < _THIN * grid.h:
-                warnings.warn(
-                    f"{name} is {thick:.3g} m thick, less than a cell of {grid.h:.3g} m: the fluid may leak through "
-                    "it; make it thicker, or use more cells",
-                    stacklevel=5,
+                told = f"less than a cell of {grid.h:.3g} m: the fluid may leak through it"
+            elif thick < least * grid.h:
+                told = (
+                    f"less than {least:g} cells of {grid.h:.3g} m: with weights={weights!r} liquid that moves may leak "
                 )
+                told += "through it or gather beside it"
+            else:
+                continue
+            warnings.warn(f"{name} is {thick:.3g} m thick, {told}; make it thicker, or use more cells", stacklevel=5)
 
     def _yielding(self, coupled, W, reply) -> np.ndarray:
         """(n, 6, n, 6): how impulses change the velocities of all bodies, with the liquid that they move or without."""
@@ -425,7 +446,7 @@ class Bodies:
         and inertia on a grid are not wrong by the same: one of 1.7 cells' thickness, 10 % too light, would be pulled by
         30 % less. What no pressure acts on has nothing to agree with: a ball of two cells' radius would roll 3 % late.
         """
-        h, out = self.scene.grid.h, np.zeros((len(bodies), 6, 6))
+        h, out, levers = self.scene.grid.h, np.zeros((len(bodies), 6, 6)), self._levers(bodies)
         for n, (item, mass, body) in enumerate(zip(self.items, self.masses, bodies, strict=True)):
             out[n], faces = rigid.mass_matrix(mass, item.density, body.orientation), boundary.bodies[n]
             discrete = self.scene.method.body_mass == "discrete" and item.axis is None
@@ -435,11 +456,13 @@ class Bodies:
                     _add_mass(measured, faces.filled[a], faces.origin, a, body.position, h)
                 measured *= item.density * h**3
                 if _alike(measured, out[n], self._freedom(item, body.position)):
-                    out[n] = measured
+                    spun = np.eye(6) - levers[n]
+                    out[n] = levers[n] @ measured @ levers[n] + spun @ out[n] @ spun
             lacking = _TURNED * self.scene.density - item.density
             if lacking > 0.0 and (liquid is None or beside_liquid(faces, *liquid)):
-                # on a grid the pressure turns a ball a little, and what has no inertia would spin
-                out[n, 3:, 3:] += rigid.mass_matrix(mass, lacking, body.orientation)[3:, 3:]
+                # on a grid the pressure turns what is nearly round a little, and if it had no inertia it would spin
+                turned, seen = rigid.mass_matrix(mass, lacking, body.orientation)[3:, 3:], levers[n, 3:, 3:]
+                out[n, 3:, 3:] += seen @ turned @ seen
         return out
 
     def _held_by_hand(self, bodies, boundary, holds, dt, pull, liquid=None) -> tuple[np.ndarray, np.ndarray]:

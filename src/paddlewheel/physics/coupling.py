@@ -10,8 +10,10 @@ so the system gets the term  Δt Jᵀ W J  and the velocities are
     V = V* + Δt W J p
 
 W is the inverse mass, restricted to the motions that a hinge or a locked axis
-allows. Inside the body the terms telescope away: only cells at its surface take
-part. The faces carry V* to the right-hand side as they do that of any solid.
+allows. A pressure does not turn a body about an axis that it is round about; on
+a grid it would, a little, and so J leaves that out. Inside the body the terms
+telescope away: only cells at its surface take part. The faces carry V* to the
+right-hand side as they do that of any solid, but for such turning.
 """
 
 import math
@@ -33,11 +35,13 @@ class Coupled(NamedTuple):
     faces     what it fills
     center    of mass [m]
     inverse   (6, 6) W, its inverse mass for forces and torques about that [1/kg …]
+    lever     (6, 6) the projection on what a pressure can do to it
     """
 
     faces: BodyFaces
     center: np.ndarray
     inverse: np.ndarray
+    lever: np.ndarray
 
 
 def pressure_rows(bodies, box, unknown: np.ndarray, grid: Grid, density: float) -> Rows:
@@ -47,7 +51,7 @@ def pressure_rows(bodies, box, unknown: np.ndarray, grid: Grid, density: float) 
     for body in bodies:
         cell, J = _touched(body, origin, unknown, h)
         cells.append(cell)
-        values.append(np.einsum("ni,ij->nj", J, math.sqrt(density / h) * factor(body.inverse)))
+        values.append(np.einsum("ni,ij->nj", J, math.sqrt(density / h) * body.lever @ factor(body.inverse)))
         starts.append(starts[-1] + len(cell))
     return Rows(np.array(starts), np.concatenate(cells), np.concatenate(values))
 
@@ -79,7 +83,7 @@ def accelerated(V: np.ndarray, bodies, pressure: np.ndarray, grid: Grid, dt: flo
     out, force, pressure = V.copy(), np.empty(6), np.ascontiguousarray(pressure)
     for n, body in enumerate(bodies):
         _push(force, *body.faces.filled, body.faces.origin, grid.first, pressure, np.asarray(body.center), grid.h)
-        out[n] += dt * np.einsum("ij,j->i", body.inverse, force)
+        out[n] += dt * np.einsum("ij,jk,k->i", body.inverse, body.lever, force)
     return out
 
 

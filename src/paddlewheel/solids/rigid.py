@@ -12,7 +12,7 @@ from paddlewheel.kernel import kernel
 from paddlewheel.solids import argument
 from paddlewheel.solids.mass import Mass
 from paddlewheel.solids.pose import Pose, rotation_of
-from paddlewheel.solids.shapes import Moved, Shape
+from paddlewheel.solids.shapes import Capsule, Cylinder, Moved, Shape, Sphere, Torus
 from paddlewheel.types import Body
 
 COMPONENTS = ("x", "y", "z", "rx", "ry", "rz")  # of a velocity V = (v, ω)
@@ -62,6 +62,20 @@ def fixed(locked: frozenset, planar: bool) -> np.ndarray:
     if unknown:
         raise ValueError(f"locked={sorted(locked)}: {unknown[0]!r} is none of {', '.join(COMPONENTS)}")
     return np.array([name in locked or (planar and name in ("z", "rx", "ry")) for name in COMPONENTS])
+
+
+def lever(shape: Shape) -> np.ndarray:
+    """Projection (3, 3) on the axes about which a pressure can turn a shape: none that it is round about."""
+    if isinstance(shape, Moved):
+        R = shape.pose.rotation
+        return R @ lever(shape.shape) @ R.T
+    if isinstance(shape, Sphere):
+        return np.zeros((3, 3))
+    if isinstance(shape, Cylinder | Capsule | Torus):
+        axis = shape.axis if isinstance(shape, Torus) else np.subtract(shape.end, shape.start)
+        axis = np.array(argument.direction(type(shape).__name__, "axis", axis))
+        return np.eye(3) - np.outer(axis, axis)
+    return np.eye(3)
 
 
 def mass_matrix(mass: Mass, density: float, orientation) -> np.ndarray:
