@@ -21,8 +21,8 @@ from paddlewheel.physics.viscosity import RigidBodies
 from paddlewheel.scene import Scene
 from paddlewheel.solids import rigid
 from paddlewheel.solids.contact import Contact, Contacts, Memory, Obstacle
+from paddlewheel.solids.contact_things import rotations
 from paddlewheel.solids.mass import Mass
-from paddlewheel.solids.pose import rotation_of
 from paddlewheel.solids.shapes import Moved, Shape
 from paddlewheel.types import AXES, SIDES, Body, BodyFaces, Boundary, Faces, Grid, SolveFailedError, SolveInfo
 
@@ -69,7 +69,7 @@ class Bodies:
         self.items = [replace(item, density=max(item.density, least)) for _, item in self._named]
         self._solids = labelled(scene.items, Solid)
         self._one_way = np.array([item.one_way for item in self.items], np.bool_)
-        self._lever = [rigid.lever(shape) for shape in self._shapes]  # as drawn
+        self._lever = np.array([rigid.lever(shape) for shape in self._shapes]).reshape(-1, 3, 3)  # as drawn
         self._hinged = np.array([item.axis is not None for item in self.items], np.bool_)
         self._forces = labelled(scene.items, Force)
         grid = scene.grid
@@ -139,6 +139,8 @@ class Bodies:
         if "acceleration" in known:
             lead[:, :3] = 0.5 * dt * known["acceleration"]
         V = velocities(bodies)
+        if "swing" in known:  # theirs is that of half a step ago, and steps may differ: leapfrog
+            V += 0.5 * (dt - known["swing.dt"]) * known["swing"]
         if liquid is not None:
             lead[:, :3] += self._braked(bodies, V + lead, free, liquid, dt)
         V += lead
@@ -326,6 +328,18 @@ class Bodies:
         change = np.abs(velocities(after) - velocities(pulled)).max(axis=1, initial=0.0)
         return {"free": ~self._hinged & ~self._one_way & (change <= most * dt * math.hypot(*self.scene.gravity))}
 
+    def swing(self, before, after, dt: float, known, holds) -> dict[str, np.ndarray]:
+        """What a step of dt [s] did to the velocities of hinged bodies, (n, 6) [m/s², rad/s²], for `moved` to know.
+
+        Not to those that rest on something, as the step knows, or that hands hold. Nothing if there are no hinges.
+        """
+        if not self._hinged.any():
+            return {}
+        gained = (velocities(after) - velocities(before)) / dt
+        gained[~self._hinged | known["rest"].any(axis=1)] = 0.0
+        gained[[hold.body for hold in holds]] = 0.0
+        return {"swing": gained, "swing.dt": np.array(dt)}
+
     def acceleration(self, before, after, dt: float, held) -> dict[str, np.ndarray]:
         """What forces, pressure and contact did to bodies in dt [s], (n, 3) [m/s²], for `moved` to know.
 
@@ -388,10 +402,10 @@ class Bodies:
 
     def _levers(self, bodies) -> np.ndarray:
         """(n, 6, 6): the projections on what a pressure can do to bodies; see `rigid.lever`."""
+        R = rotations(np.array([body.orientation for body in bodies]).reshape(-1, 4))
         out = np.zeros((len(bodies), 6, 6))
-        for n, body in enumerate(bodies):
-            R = rotation_of(body.orientation)
-            out[n, :3, :3], out[n, 3:, 3:] = np.eye(3), R @ self._lever[n] @ R.T
+        out[:, :3, :3] = np.eye(3)
+        out[:, 3:, 3:] = np.einsum("nij,njk,nlk->nil", R, self._lever, R)
         return out
 
     def _check_sizes(self) -> None:

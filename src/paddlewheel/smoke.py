@@ -144,6 +144,7 @@ class SmokeStepper(Fluid):
             clock.stop("viscosity")
         if bodies:
             contacts |= rest | self.bodies.free(pulled, after, dt, FREE)
+            contacts |= self.bodies.swing(bodies, after, dt, rest, holds)
             contacts |= self.bodies.acceleration(bodies, after, dt, [hold.body for hold in holds])
         bodies = after
 

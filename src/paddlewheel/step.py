@@ -137,7 +137,7 @@ class Stepper(Fluid):
 
         velocity = self._forced(grid, old, phi, now, dt)
         air = self.surface_pressure(grid, now)
-        pulled = self.bodies.pulled(bodies, now, dt)
+        began, pulled = bodies, self.bodies.pulled(bodies, now, dt)
         pulled = self.borne(pulled, grid, pressure, state.time, boundary, phi, old, dt)
         clock.stop("forces")
 
@@ -167,7 +167,7 @@ class Stepper(Fluid):
             solves += more
             clock.stop("viscosity")
         if bodies:
-            contacts |= rest | self.bodies.free(pulled, bodies, dt)
+            contacts |= rest | self.bodies.free(pulled, bodies, dt) | self.bodies.swing(began, bodies, dt, rest, holds)
 
         worst, energy = self._audited(projection, phi, boundary, window)
         warnings = self.warnings(stuck, projection)

@@ -78,7 +78,8 @@ class Watch:
             self.smoke.append(report.smoke)
             self._deepest = max(self._deepest, self._depth(frame))
             self._covered = max(self._covered, self._covered_smoke(frame))
-            self._divergence = max(self._divergence, report.divergence * self.grid.h / self._fastest(frame))
+            if report.divergence > 0.0:  # else nothing may move
+                self._divergence = max(self._divergence, report.divergence * self.grid.h / self._fastest(frame))
             self._iterations += [solve.iterations for solve in report.solves if solve.name == "pressure"]
             yield frame
 
