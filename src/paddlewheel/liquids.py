@@ -69,10 +69,9 @@ def particle_surface(
     """
     counted = density(grid, particles.position, first, reach=hat_reach(per_cell))
     if len(particles.position) > FULL * per_cell * room and counted.sum(dtype=np.float64) > FULL * per_cell * room:
-        phi = np.full(grid.shape, -FAR * grid.h, np.float32)
-    else:
-        phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
-        enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
+        return np.full(grid.shape, -FAR * grid.h, np.float32), counted
+    phi = surface_distance(grid, particles.position, first, boundary.phi, per_cell=per_cell)
+    enclose_crowds(phi, counted, seen, grid.h, per_cell=per_cell)
     phi = extend_into_solids(phi, boundary.phi, grid.h)
     if not gaps:
         fill_pockets(phi, boundary.open, grid.h, drains)

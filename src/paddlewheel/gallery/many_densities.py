@@ -63,7 +63,8 @@ def scene(cells: int = 45, advection: str = "flip", weights: str = "area", cfl: 
     return Scene(
         size=[n * h for n in counts],
         cells=counts,
-        method=Method(advection=advection, weights=weights, cfl=cfl),
+        # four to a cell, as of gas: there is no surface that more of them would make smooth
+        method=Method(advection=advection, weights=weights, cfl=cfl, particles_per_cell=4),
         items=[Liquid(Box((0, 0, 0), (2, 2, 2))), *(RigidBody(shape, 1000 * ratio) for shape, ratio in bodies())],
     )
 
