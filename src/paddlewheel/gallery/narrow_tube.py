@@ -51,12 +51,7 @@ def scene(
 
     On `rails` it stays in the middle, and both gaps are alike.
     """
-    if argument.positive("narrow-tube", "cells", cells) < LEAST_CELLS:
-        raise ValueError(
-            f"narrow-tube: cells={cells}, expected at least {LEAST_CELLS}: with fewer the gaps are so wide that the "
-            "box is on the ground before the hand comes"
-        )
-    h = HEIGHT / cells
+    h = HEIGHT / argument.positive("narrow-tube", "cells", cells)
     counts = (2 * max(4, round(cells / 8)), cells, 1)
     width = counts[0] * h
     # no friction: where it leans on a wall the water on its other side presses it there
@@ -97,6 +92,11 @@ def path(t: float, width: float) -> tuple[float, float, float] | None:
 def check(simulation: Simulation) -> dict[str, float]:
     """What must hold of any scene; how the box sinks, with this scene's weights and with voxels, and is lifted."""
     scene, watch, heights, deepest = simulation.scene, common.Watch(simulation), [], 0.0
+    if scene.grid.shape[1] < LEAST_CELLS:
+        raise ValueError(
+            f"narrow-tube: cells={scene.grid.shape[1]}, expected at least {LEAST_CELLS} to check: with fewer the gaps "
+            "are so wide that the box is on the ground before the hand comes"
+        )
     for frame in watch.run(FRAMES):
         heights.append(frame.state.bodies[0].position[1])
         deepest = max(deepest, depth(scene, frame.state.bodies[0]))
