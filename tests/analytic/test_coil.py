@@ -27,7 +27,7 @@ H = RADIUS / 2  # m
 NOZZLE = 4 * H  # how far it reaches into the box
 STEPS = 24  # while the thread comes as far as it falls
 GAIN, MOST = 0.5, 0.2  # how fast the floor follows the heap, of U/H, and at most, of U
-LAYER = 4.5 * RADIUS  # m, at most, that the heap grows by in a turn
+LAYER = 6 * RADIUS  # m, at most, that the heap grows by in a turn
 SET, DEPTH = 30.0, RADIUS  # times the viscosity of what lies deeper [m] than where the thread has half of its speed
 HALF_SPEED = 0.06  # of the height it falls, how high a thread has half of its speed: what is below heaps up
 
